@@ -12,7 +12,7 @@ import re
 from envkit._startup.regex import regex
 from envkit.privacy.likeness import looks_random
 from envkit.privacy.plain_letters import lowered
-from envkit.privacy.secret_names import COOKIES, Strength, is_variable, judged, names
+from envkit.privacy.secret_names import COOKIES, Strength, is_variable, judged, names, words_of
 from envkit.privacy.secret_pairs import text_in_tag, value_before, value_behind
 from envkit.privacy.secret_values import (
     CLOSERS,
@@ -35,6 +35,8 @@ _ASSIGN = regex(
 _TYPED = regex(r"(?:&?'?[\w.<>\[\], |?]{1,60}?)[ \t]{1,4}=[ \t]{1,4}(?=[bruf]?[\"'])")  # `token: str = "…"`
 _MADE = regex(r"lambda\b[^:\n]{0,40}:[ \t]{0,4}")  # a function that gives it
 _YAML_TAG = regex(r"(?:!{1,2}[\w./:-]{1,60}|&\w{1,60})[ \t]{1,4}(?![|>])")
+# `Contraseña de la BD = …`, `пароль базы: …`
+_OF_WHAT = regex(r"((?:[ \t][^\W\d_]{1,16}){1,4})[ \t]{0,2}[:：=][ \t]{1,3}")
 _CELL = regex(r"[ \t]{0,80}[|│┃║][ \t]{0,80}")
 _ARGUMENT = regex(r",\s{0,20}(?=[bruf]?[\"'])")
 _NEXT_CELL = regex(r"[ \t]*(?:$|[\t\n\r,|])")  # what follows a cell of a table without lines
@@ -43,7 +45,7 @@ _IS = "is|was|ist|war|lautet|est|était|es|era|é|è|jest|är"
 _BECAME = rf"(?:(?:{_IS}|has been) )?(?:set|changed|reset) to"
 _WHOSE = r"(?P<whose>(?:(?:is|was) generated )?for|of)"
 _STATED = regex(
-    rf"[ \t]{{1,40}}(?:\(|(?:(?:{_BECAME}|{_IS}|provided|given|value|{_WHOSE}|used)(?:[ \t]user)?:?[ \t]{{1,3}}"
+    rf"[ \t]{{1,40}}(?:\(|(?:(?:{_BECAME}|{_IS}|provided|given|value|{_WHOSE}|used)(?:[ \t](?:user|key))?:?[ \t]{{1,3}}"
     rf"(?:(?:[^\s:']{{1,64}}|'[^'\n]{{1,120}}')(?P<told>:|[ \t]{{1,3}}(?:{_IS}):?)[ \t]{{1,3}})?"
     r"|(?:[-–—/]|provided:|given:|used:|rejected:)[ \t]{1,3})?)|[是为為は는은][ \t\u3000]{0,3}|(?:;|\.{3}|…)[ \t]{1,3}"
 )
@@ -120,6 +122,7 @@ def _value_of(text: str, start: int, end: int, strength: Strength) -> Span | Non
         _assigned(text, start, end, closed, strength)
         or value_behind(text, closed, strength)
         or _beside(text, start, end, closed, strength)
+        or (_of_what(text, end) if strength >= Strength.KEY else None)
         or (value_before(text, start) if strength >= Strength.KEY else None)
         or (alone_below(text, start, closed) if strength >= Strength.KEY else None)
     )
@@ -145,10 +148,11 @@ def _assigned(text: str, start: int, end: int, closed: int, strength: Strength) 
         at = max(matched(_TYPED, text, at)[1], matched(_YAML_TAG, text, at)[1])
     at = matched(_MADE, text, at)[1]
     span = value_at(text, at)
-    if text[at : at + 1] == "{" and is_field(text, span[1]):
-        return None  # a record, whose fields have names of their own
-    value = secret_in(text, span, strength, text[at : at + 1] == "'")
-    return (value[0], matched(_PARTNER, text, value[1])[1]) if value else None
+    value = text[slice(*span)]
+    if text[at : at + 1] == "{" and is_field(text, span[1]) or value[-1:] == "=" and judged(value[:-1]):
+        return None  # a record, whose fields have names of their own, or the name of what is assigned
+    found = secret_in(text, span, strength, text[at : at + 1] == "'")
+    return (found[0], matched(_PARTNER, text, found[1])[1]) if found else None
 
 
 def _when_assigned(text: str, start: int, end: int, sign: str, direct: bool, strength: Strength) -> Strength:
@@ -163,6 +167,14 @@ def _when_assigned(text: str, start: int, end: int, sign: str, direct: bool, str
         return Strength.STRONG  # of a disk, on the kernel's command line
     is_telling = text[start:end] in _PLURALS or text[start:end].lower().endswith(COOKIES)
     return Strength.CHOSEN if is_telling else strength
+
+
+def _of_what(text: str, end: int) -> Span | None:
+    """What is told of a name and a few words behind it, if it looks like a password and no word says otherwise."""
+    words = _OF_WHAT.match(text, end)
+    if words is None or not words_of("other").isdisjoint(words[1].lower().split()):
+        return None
+    return secret_in(text, value_at(text, words.end()), Strength.CHOSEN)
 
 
 def _beside(text: str, start: int, end: int, closed: int, strength: Strength) -> Span | None:

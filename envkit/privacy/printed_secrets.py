@@ -17,7 +17,9 @@ _ASKED = regex(  # a prompt, a command, and an answer of one word
     re.MULTILINE,
 )
 _PRINTS = regex(r"(?:sudo )?(?:cat|echo|printenv|print|type|less|head|tail|base64|jq|[Gg]et-[Cc]ontent|Write-Host)\b")
-_VALUE_ALONE = regex(r"[$%(]?(?:env:|os\.environ|[\w.]{1,80})(?:\[[\"'][\w.-]{1,80}[\"']\]|[\w.:]{0,80})%?")
+_VALUE_ALONE = regex(
+    r"[$%(]?(?:os\.getenv\(|os\.environ\.get\()?[\"']?(?:env:|os\.environ|[\w.]{1,80})(?:\[[\"'][\w.-]{1,80}[\"']\]|[\w.:]{0,80})%?[\"')]{0,2}"
+)
 _LAST_NAME = regex(r"([\w.-]{1,80})[\"')\]}%;\s]{0,8}$")
 _OF_THE_SYSTEM = ("/etc/passwd", "/etc/shadow")  # lists of accounts
 _IS_SHOWN = regex(r"\$\?|\|\s{0,4}(?:wc|md5sum|sha\d{1,3}sum)\b")

@@ -23,7 +23,8 @@ _READER = (  # what is given to these on their standard input is a password
     r"|\benv add|--password\b|--auth-user-pass|\bunlock\b|\bsetpassword|\bmkpasswd|\bsu$)"
 )
 _WRITTEN = regex(
-    rf"((?:\b(?:echo|printf)|^[ (]{{0,4}}yes)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}})(?![\"']?%s){WORD}"
+    rf"((?:\b(?:echo|printf)|^[ (]{{0,4}}yes)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}})"
+    rf"(?![\"']?%s){WORD}"
 )
 _PUT_VALUE = regex(rf"( [\w./@][\w./@-]{{0,79}}=){WORD}")
 _TEXT_ARGUMENT = regex(

@@ -20,7 +20,7 @@ _UNCASED = "\u0590"  # from here on, scripts have no capitals; many join words, 
 COOKIES = ("session", "sid", "sessionid", "sessid")
 _LONG_ENOUGH = 5  # of a word of secrets that ends a run of letters: `vncpasswd`
 # signs that a text writes for others before a name: \n, \u0022, %22
-_QUALIFIED = regex(r" (?:d[aei]l? |de la )?([^\W\d_]{2,16})(?![\w.-])")  # `clave de API`
+_QUALIFIED = regex(r" (?:d[aei]l? |de la |d['’])?([^\W\d_]{2,16})(?![\w.-])")  # `clave de API`
 _ESCAPED = {"\\": regex(r"u00[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[nrt](?=[A-Z_])"), "%": regex(r"[0-9A-F]{2}")}
 
 

@@ -15,7 +15,8 @@ _BEHIND = regex(  # the fields between the two have values of one line
     rf"{_VALUE}[:=](?:[ \t]{{0,4}}(?=[|>\n])|\s{{0,4}})"
 )
 _OTHER = regex(
-    r"</\w{1,20}>\s{0,80}<(?:value|string)>|[^<>\n]{0,80}>(?=[^<>\s][^<>\n]{0,2000}</)"  # of XML
+    r"[ \t]{0,4}[:=][ \t]{0,4}(?:\{\s{0,40}|\n[ \t]{1,40})[\"']?[Vv]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?=[^\s|>])"
+    r"|</\w{1,20}>\s{0,80}<(?:value|string)>|[^<>\n]{0,80}>(?=[^<>\s][^<>\n]{0,2000}</)"  # of XML
     r"|\s{0,4}\{[^{}]{0,300}?\bdefault\s{0,10}=\s{0,4}"  # of Terraform
     r"|[ \t]{1,40}REG_(?:EXPAND_)?SZ[ \t]{1,40}"  # of Windows
     r"|[ \t]{1,4}/t[ \t]{1,4}REG_(?:EXPAND_)?SZ[ \t]{1,4}/d[ \t]{1,4}"

@@ -84,6 +84,16 @@ _FORMS = (
         ),
         hidden,
     ),
+    Form(  # of Weights & Biases, behind its name; a commit has a word of its own
+        ("wandb", "W&B"),
+        regex(r"(\b(?:wandb|W&B)\b(?:(?!commit|git|sha|rev|@)[^\n]){0,160}?(?<![\w-]))[0-9a-f]{40}(?![\w-])"),
+        hidden,
+    ),
+    Form(  # `our login is NAME / …`
+        ("login", "account"),
+        regex(r"(\b(?:login|account)s?(?: (?:is|are|was)|:) [\w.@-]{1,60} ?/ ?)([^\s/]{6,80})(?=\s|$)"),
+        if_secret,
+    ),
     Form(("temporary password",), regex(r"(\btemporary password [^\n:]{0,80}: {1,4})(?!\*\*\*)\S{1,200}"), hidden),
     Form(  # of systemd
         ("SetCredential",),

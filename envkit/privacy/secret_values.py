@@ -27,6 +27,7 @@ _OPENED = regex(
 _CLOSING = {"“": "”", "‘": "’", "«": "»"}
 # the next part of a text that a program puts together: `"a" + "b"`, or "a" and "b" on two lines
 _GOES_ON = regex(r"[ \t]{0,4}(?:\+[ \t]{0,4}|(?:\+|\\)?\n[ \t]{0,80})[bruf]{0,2}[\"'](?=[^\s\"'])")
+_ECHOED = regex(r"[\"']?\$\((?:echo|printf)(?: -n)? [\"']?([^)\n$\"']{1,400})")
 _MOST_PARTS = 20
 _FIELD = regex(r"\\{0,6}[\"']\s{0,4}[:=](?!=)")
 _ASCII = regex(r"[!-~]{0,80}")
@@ -52,6 +53,9 @@ def is_field(text: str, end: int) -> bool:
 
 def value_at(text: str, at: int, unquoted: re.Pattern[str] = WORD) -> Span:
     """What stands in the quotes that open here, or the word without them."""
+    echoed = _ECHOED.match(text, at)
+    if echoed:
+        return echoed.span(1)
     opened = _OPENED.match(text, at)
     quote = opened["quote"] if opened else None
     if opened is None or not quote:

@@ -18,7 +18,11 @@ class SecretPrefix:
     sources: tuple[str, ...]
 
 
-@table("secret_words.csv", "word", role=("secret", "password", "short", "pass", "key", "weak", "other", "state", "qualifier"))
+@table(
+    "secret_words.csv",
+    "word",
+    role=("secret", "password", "short", "pass", "key", "weak", "other", "state", "qualifier"),
+)
 @record
 class SecretWord:
     """What a word says where it stands in the name of a setting, or as its value."""
