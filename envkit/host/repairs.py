@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError, StepFailed
+from envkit.host.changing_child import follow
 from envkit.host.journal import Journal
 from envkit.host.programs import Programs
 from envkit.host.python_places import foreign_place
@@ -45,27 +44,17 @@ def carry_out(work: Work, tell: Callable[[str], None] | None = None) -> str:
     words = [_program(work.words[0]), *work.words[1:]]  # started in /: Python imports from where it is started
     if work.root and os.geteuid() != 0:
         words = [_program("sudo"), "--", *words]
-    variables = {**os.environ, **_QUIET}
-    try:
-        child = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables, cwd="/"
-        )
-    except OSError as error:
-        raise StepFailed(f"cannot start {work.words[0]}: {error.strerror}.") from error
     lines = []
-    with child:
-        assert child.stdin is not None and child.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # it need not read
-            child.stdin.write(work.text.encode())
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.close()
-        for data in child.stdout:
-            lines.append(data.decode("utf-8", "replace").rstrip())
-            if tell is not None:
-                tell(lines[-1])
-    if child.returncode != 0:
+
+    def told(line: bytes) -> None:
+        lines.append(line.decode("utf-8", "replace").rstrip())
+        if tell is not None:
+            tell(lines[-1])
+
+    status = follow(words, work.text.encode(), {**os.environ, **_QUIET}, told)
+    if status != 0:
         last = next((line for line in reversed(lines) if line), "it says nothing")
-        raise StepFailed(f"{work.words[0]} failed with {child.returncode}: {last}")
+        raise StepFailed(f"{work.words[0]} failed with {status}: {last}")
     return "\n".join(lines)
 
 

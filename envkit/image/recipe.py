@@ -61,7 +61,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     refuse_logins(
         (*mirrors.addresses(), *(("--pip", package) for package in options.pip)),
         "the file and in the layers of the image",
-        "Remove the password. Give it to the build instead, as a secret: "
+        "Remove the password. Give it to the build as a secret instead, by "
         "RUN --mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
     )
     if plan.request.platform == JETSON:

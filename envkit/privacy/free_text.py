@@ -7,10 +7,11 @@ masked is a single mark until the end, so that no other one looks at a pseudonym
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from envkit._startup.regex import regex
+from envkit.privacy.columns import Cell
 from envkit.privacy.labeled import LABELS
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.places import Places, looks_like_host
@@ -140,10 +141,13 @@ class FreeText:
             *((("",), pattern, mask) for pattern, mask in steps),
         )
 
-    def line(self, line: str) -> str:
-        """The line with everything identifying replaced."""
+    def line(self, line: str, named: Sequence[Cell] = ()) -> str:
+        """The line with everything identifying replaced; `named` are the cells of a table that hold names."""
         self._marked = []
         line = _MARK.sub("\ufffd", line)
+        for cell in reversed(named):
+            name = line[cell.start : cell.end]
+            line = line[: cell.start] + self._hidden(name, self._in_cell(cell.kind, name)) + line[cell.end :]
         for needles, pattern, mask in self._steps:
             if any([needle in line for needle in needles]):
                 line = pattern.sub(mask, line)
@@ -181,6 +185,12 @@ class FreeText:
                 start, end = (at - match.start() for at in match.span(kind))
                 shown = shown[:start] + self._hidden(name, self._certain_name(kind, name)) + shown[end:]
         return shown
+
+    def _in_cell(self, kind: str, name: str) -> str:
+        """A name below a header that says so; words like `root` and `gpu` are no names there either."""
+        if not self._may_be_name("group" if kind == "name" else kind, name):
+            return name
+        return self._labeled("name", name) if kind == "name" or "[" in name else self._certain_name(kind, name)
 
     def _may_be_name(self, kind: str, name: str) -> bool:
         """True for what is no public word, and for hosts and users called after one with a number: `gpu017`."""

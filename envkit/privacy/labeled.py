@@ -38,7 +38,39 @@ LABELS: Mapping[str, Label] = {
         ("ccount", "CCOUNT"),
         "serial",
     ),
-    "project": Label(rf"(\bprojects/){_NAME}(?=/(?:zones|regions|locations|global|instances)\b)", ("projects/",)),
+    "account_name": Label(
+        r"(?i)(\b(?:account_?(?:id|name)|subscription_?(?:name|id)|tenant_?(?:name|id)?|domain_?name|key_?pair(?:_?name)?"
+        rf"|node_?pool|cluster_?name|vm_?name|bucket_?(?:name)?)[\"']?[ \t]{{0,3}}[:=][ \t]{{0,3}}[\"']?){_NAME}",
+        (
+            "ccount",
+            "CCOUNT",
+            "ubscription",
+            "enant",
+            "ENANT",
+            "omain",
+            "eyName",
+            "ey_name",
+            "ey_pair",
+            "eyPair",
+            "odepool",
+        )
+        + ("odePool", "ode_pool", "luster", "mName", "m_name", "ucket"),
+    ),
+    "machine_beside": Label(
+        r"(\"vm_?[Ii]d\"[ \t]{0,3}:[ \t]{0,3}\"[^\"\n]{0,60}\",[ \t]{0,8}"
+        rf"\"name\"[ \t]{{0,3}}:[ \t]{{0,3}}\"){_NAME}",
+        ("vm",),
+    ),
+    "project": Label(
+        r"(\bprojects/)([A-Za-z0-9][\w.-]{1,80})(?=/(?:zones|regions|locations|global|instances)\b)", ("projects/",)
+    ),
+    "machine": Label(
+        rf"(/(?:instances|virtualMachines|nodePools|disks)/){_NAME}", ("/instances/", "Machines/", "Pools/", "/disks/")
+    ),
+    "cluster_node": Label(
+        r"((?<![\w-]))((?:gke|aks|eks)-[a-z0-9-]{3,60}-(?=[a-z]{0,7}\d)[0-9a-z]{4,8})(?![\w-])",
+        ("gke-", "aks-", "eks-"),
+    ),
     "resource_group": Label(rf"(?i)(/resourceGroups/){_NAME}", ("/resource",)),
     "wireless": Label(r"(\bE?SSID[ \t]{0,30}[:=][ \t]{0,30}[\"']?)([^\s\"'][^\"'\n]{0,31})", ("SSID",)),
     "disk": Label(
@@ -68,14 +100,14 @@ LABELS: Mapping[str, Label] = {
         ("-n ", "--namespace"),
     ),
     "queue": Label(
-        r"(^[ \t]{0,18}\d{1,12}(?:_[\d\[\]%-]{1,20})?[ \t]{1,20}[\w.*-]{1,20}[ \t]{1,20}[^\s]{1,30}[ \t]{1,20})"
+        r"(^[ \t]{0,18}\d{1,12}(?:_[\d\[\]%-]{1,20})?[ \t]{1,20}[\w.,*-]{1,40}[ \t]{1,20}[^\s]{1,30}[ \t]{1,20})"
         r"([A-Za-z][\w.-]{1,31})(?=[ \t]{1,20}(?:R|PD|CG|CD|CF|F|TO|CA|S|NF|PR|OOM|RUNNING|PENDING)"
         r"[ \t]{1,20}[\d:-]{1,20}[ \t])",
         (" R ", " PD ", " C", " F ", " TO ", " S ", " NF ", " PR ", " OOM", " RUNNING", " PENDING"),
         "user",
     ),
     "instance_field": Label(
-        r"(?i)(\binstance[_-]?id[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)((?=[\w-]{0,60}\d)[a-z][\w-]{7,60})",
+        r"(?i)(\binstance[_-]?id[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)((?=[\w-]{0,60}\d)[a-z][\w-]{7,60}|\d{12,20})",
         ("nstance", "NSTANCE"),
         "serial",
     ),
@@ -91,13 +123,15 @@ LABELS: Mapping[str, Label] = {
     ),
     "cloud_variable": Label(
         r"(\b(?:GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT|GCP_PROJECT(?:_ID)?|CLOUDSDK_CORE_PROJECT|AWS_(?:DEFAULT_)?PROFILE"
+        rf"|OS_(?:PROJECT|TENANT|USER_DOMAIN|PROJECT_DOMAIN)_(?:NAME|ID)"
         rf"|WANDB_(?:ENTITY|PROJECT)|NGC_(?:CLI_)?ORG|NEPTUNE_PROJECT|COMET_WORKSPACE|SBATCH_ACCOUNT)"
         rf"[\"']?(?:=|: ?)[\"']?){_NAME}",
-        ("PROJECT", "PROFILE", "ENTITY", "_ORG", "WORKSPACE", "_ACCOUNT"),
+        ("PROJECT", "PROFILE", "OS_", "ENTITY", "_ORG", "WORKSPACE", "_ACCOUNT"),
     ),
     "cloud_option": Label(
         r"(\b(?:gcloud|az|aws|ngc|wandb|bq|gsutil|oci)\b[^\n|;&]{0,200}? "
-        r"(?:--(?:project|resource-group|profile|org|team|entity|workspace)[ =]|-g "
+        r"(?:--(?:project|resource-group|profile|org|team|entity|workspace|name|instance|cluster)[ =]|-[gn] "
+        r"|compute (?:ssh|scp|instances \w{1,20}) (?!-)|container clusters \w{1,20} (?!-)"
         r"|config set (?:core/)?(?:project|account) )"
         rf"[\"']?){_NAME}",
         ("gcloud ", "az ", "aws ", "ngc ", "wandb ", "bq ", "gsutil ", "oci "),
@@ -111,7 +145,11 @@ LABELS: Mapping[str, Label] = {
         r"((?<![\w-])SN[ \t]{0,10}[:=][ \t]{0,10})((?=[A-Z-]{0,30}\d)[A-Z0-9][A-Z0-9-]{4,40})", ("SN",), "serial"
     ),
     "directory": Label(
-        r"(?i)((?<![\w-])(?:ou|dc|cn|uid|o)=)([\w.-]{2,60})(?=[,+/]|[\s\"'>)]|$)", ("dc=", "DC=", "ou=", "OU=")
+        r"(?i)((?<![\w-])(?:ou|dc|cn|uid|o)=)([\w.-]{2,60})(?=[,+/]|[\s\"'>)]|$)",
+        ("dc=", "DC=", "ou=", "OU=", "cn=", "CN="),
+    ),
+    "ssh_comment": Label(
+        r"(\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]{1,40}) AAAA[\w+/]{16,2000}={0,2} )([\w.@-]{2,80})", ("AAAA",)
     ),
     "ssh_key": Label(
         r"(\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]{1,40}|sk-[\w-]{1,40}@openssh\.com) )"
@@ -119,14 +157,29 @@ LABELS: Mapping[str, Label] = {
         ("AAAA",),
         "hex",
     ),
+    "ssh_old_fingerprint": Label(r"(\bMD5:)((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])", ("MD5:",), "hex"),
+    "ssh_hashed_host": Label(r"(\|1\|)([A-Za-z0-9+/]{27}=\|[A-Za-z0-9+/]{27}=)", ("|1|",), "hex"),
     "ssh_fingerprint": Label(
         r"(\bSHA256:)((?=[\w+/]{0,42}[A-Z])(?=[\w+/]{0,42}[g-z])[\w+/]{42,46})(?![\w+/])", ("SHA256:",), "hex"
     ),
     "reversed_address": Label(r"((?<![\w.]))((?:\d{1,3}\.){3}\d{1,3})(?=\.in-addr\.arpa)", (".in-addr.arpa",), "ipv4"),
+    "reversed_network": Label(r"((?<![\w.]))((?:\d{1,3}\.){0,2}\d{1,3})(?=\.in-addr\.arpa)", (".in-addr.arpa",), "hex"),
+    "reversed_ipv6": Label(r"((?<![\w.]))((?:[0-9a-f]\.){3,31}[0-9a-f])(?=\.ip6\.arpa)", (".ip6.arpa",), "hex"),
     "socket": Label(  # of /proc/net/tcp
         r"((?<![\w:]))(?!00000000|0100007F)([0-9A-F]{8})(?=:[0-9A-F]{4}(?![\w:.]))", (":",), "hex"
     ),
-    "full_name": Label(r"(^[^:\s]{1,32}:[^:\s]{0,200}:\d{4,10}:\d{1,10}:)([^:,]{2,60})(?=[,:])", (":",), "user"),
+    "full_name": Label(
+        r"(^[^:\s]{1,32}:[^:\s]{0,200}:\d{4,10}:\d{1,10}:)([^:]{2,120})(?=:[^:\n]{0,200}:)", (":",), "user"
+    ),
+    "name_of_person": Label(
+        r"((?:\b[Ff]ull [Nn]ame|\bReal name|\bRegistered Owner|\bdisplayName|\bgecos|\bLogin: \S{1,32}[ \t]{1,40}Name)"
+        r"[\"']?[ \t]{0,3}"
+        r"[:=]?[ \t]{1,40}[\"']?)([^\W\d_][^\"'\n:,]{1,60})",
+        ("ame", "Owner", "gecos"),
+        "user",
+    ),
+    "author": Label(r"(\bgit config (?:--\w{1,10} )?user\.name[ =][\"']?)([^\"'\n]{2,60})", ("user.name",), "user"),
+    "common_name": Label(r"(\bCN=)([^,\n\"'+=]{2,80})(?=,)", ("CN=",), "user"),
     "own_model": Label(
         r"(?:\b(OSError: |Repo id |repository )[\"']?)" + _NAME + r"(?=/[\w.-]{1,100}[\"']? is not )", ("is not ",)
     ),

@@ -7,6 +7,7 @@ from functools import lru_cache
 from envkit._startup.regex import regex
 
 _SHORTEST = 8
+_LONGEST_MODEL = 12  # of a name like `H100SXM5`
 _LEAST_CHANGES = 3  # between letters and digits: `cuda12x` has two, ten random characters have four
 _LEAST_SHARE = 0.45  # of neighbors of different kinds: words in camel case have a third, random letters half and more
 _VALUE = regex(r"[A-Za-z0-9_+/=~-]{8,4000}")
@@ -20,7 +21,7 @@ _MANGLED = "_Z"  # how names of C++ begin in an error message
 @lru_cache(1024)
 def looks_random(text: str) -> bool:
     """True for what no person would write as a word, a version or a file: letters and digits in wild order."""
-    if len(text) < _SHORTEST or not _VALUE.fullmatch(text):
+    if len(text) < _SHORTEST or not _VALUE.fullmatch(text) or len(text) <= _LONGEST_MODEL and _is_public(text):
         return False
     found = [_changes(piece) for piece in _PIECES.findall(text[:_ENOUGH])]
     return any(changes >= _LEAST_CHANGES or share >= _LEAST_SHARE for changes, share in found)
@@ -28,9 +29,19 @@ def looks_random(text: str) -> bool:
 
 def looks_chosen(text: str) -> bool:
     """True for what people choose behind the word for a password: letters and digits, and no public name."""
+    return bool(_CHOSEN.fullmatch(text)) and not _is_public(text)
+
+
+def _is_public(text: str) -> bool:
     from envkit.privacy.words import is_public
 
-    return bool(_CHOSEN.fullmatch(text)) and not is_public(text)
+    return is_public(text)
+
+
+def looks_mixed(text: str) -> bool:
+    """True for what people choose that no sentence holds: capitals, small letters and digits, and no public name."""
+    kinds = (str.isupper, str.islower, str.isdigit)
+    return len(text) >= _SHORTEST and all(any(map(kind, text)) for kind in kinds) and looks_chosen(text)
 
 
 def without_random_runs(text: str, hidden: str) -> str:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 
 from envkit._startup.regex import regex
 
 _HIDDEN = "***"
 _HEADER = regex(
     r"(?i)([\"']?)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{1,30}(?:token|key|auth|signature))"
-    r"((?:\\{0,2}[\"'])?\s{0,4}[:=]\s{0,4}((?:\\{0,2}[\"'])?))(?![\s\"'\\]{0,8}\*\*\*)"
+    r"((?:\\{0,2}[\"'])?(?:\s{0,4}(?:[:=]|,(?=\s{0,4}[bruf]?[\"']))\s{0,4}|[ \t]{1,4}(?=[\"'])|%3[Aa](?:%20|(?!%20)))"
+    r"(?:[bruf](?=[\"']))?"
+    r"((?:\\{0,2}[\"'])?))(?![\s\"'\\]{0,8}\*\*\*)"
     r"(?:(?<=[\"'])[^\"'\n\\]+|[^\n]+)"
 )
 _SCHEME = regex(
-    r"\b((?i:bearer|negotiate)\s{1,4})(?!\*\*\*)[A-Za-z0-9+/=._~-]{6,}"
+    r"\b((?i:(?:bearer|negotiate)\s{1,4}|bearer(?:[:=]\s{0,4}|%20)[\"']?))(?!\*\*\*)[A-Za-z0-9+/=._~-]{6,}"
     r"|\b((?i:basic|digest)\s{1,4})(?=[A-Za-z+/]{0,400}[0-9=])[A-Za-z0-9+/]{8,}={0,2}"
 )
 _NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})[^\s]{1,200}")
 _STATED = regex(
-    r"(?i)(\b(?:password|passphrase|psk|eap|identified by)\s{1,3}(?:is\s{1,3})?)([\"'][^\"'\n]{1,200}[\"'])"
+    r"(?i)(\b(?:password|passphrase|psk|eap|identified (?:with \w{1,40} )?(?:by|as))\s{1,3}(?:is\s{1,3})?)"
+    r"([\"'][^\"'\n]{1,200}[\"'])"
 )
 _USER_OPTION = regex(
     r"((?<![\w-])(?:-u|-U|--user|--proxy-user)(?:[ \t]{1,4}|=)[\"']?)(?!\d{1,9}:\d{1,9}(?:\s|$))(?![A-Za-z]:\\)"
@@ -26,9 +30,15 @@ _USER_OPTION = regex(
 )
 _URL = regex(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://(?:[^\s\"'`/@:<>|]{0,100}:[^\s\"'`@]{1,200}@)?[^\s\"'<>`|]*")
 _ENCODED_LOGIN = regex(r"((?i:%3a%2f%2f))(?!\*\*\*)[^\s%]{0,80}(?i:%3a)[^\s\"']{1,200}?(?=%40)")
+_ENCODED_PAIR = regex(r"(?<![\w.%-])([\w.-]{1,80}%3[aA])(?!\*\*\*)[^\s%\"']{1,200}(?=%40[\w.-])")
+_BASE64 = regex(
+    r"(?<![A-Za-z0-9+/_=.-])(?=[a-z0-9+/]{0,40}[A-Z])(?=[A-Z0-9+/]{0,40}[a-z])[A-Za-z0-9+/]{12,400}={0,2}"
+    r"(?![A-Za-z0-9+/_=-])"
+)
+_LOGIN_IN_BASE64 = regex(rb"[\w.@-]{1,60}:[!-~]{4,200}")
 _THIN = regex(r"(:thin:[^\s/@]{1,80}/)[^\s@]{1,200}(?=@)")
 _PASSWORD_FILE = regex(
-    r"^([\w.*-]{1,200}:(?:\d{4,5}|\*):[\w*.-]{1,80}:[A-Za-z_][\w.-]{0,80}:)[^\s:]{1,200}$", re.MULTILINE
+    r"^([\w.*-]{1,200}:(?:\d{4,5}|\*):[\w*.-]{1,80}:[A-Za-z_][\w.-]{0,80}:)(?:\\.|[^\s:\\]){1,200}$", re.MULTILINE
 )
 _CHUNK = regex(r"[^\s\"'<>`|]+")
 _ACCOUNT = regex(r"[A-Za-z][\w.+%~-]{0,60}$")
@@ -45,7 +55,8 @@ def without_urls(text: str) -> str:
     """The text without logins, queries and tokens in its URLs."""
     if "://" in text:
         text = _URL.sub(lambda match: _without_url_secrets(match.group()), text)
-    return _ENCODED_LOGIN.sub(rf"\1{_HIDDEN}", text) if "%2f%2f" in text or "%2F%2F" in text else text
+    text = _ENCODED_LOGIN.sub(rf"\1{_HIDDEN}", text) if "%2f%2f" in text or "%2F%2F" in text else text
+    return _ENCODED_PAIR.sub(rf"\1{_HIDDEN}", text) if "%40" in text else text
 
 
 def without_headers(text: str, lowered: str) -> str:
@@ -63,6 +74,7 @@ def without_headers(text: str, lowered: str) -> str:
 
 def without_logins(text: str) -> str:
     """The text without logins that stand in no URL."""
+    text = _BASE64.sub(lambda run: _HIDDEN if _is_login(run.group()) else run.group(), text)
     if ":" not in text:
         return text
     if "-u" in text or "-U" in text or "-user" in text:
@@ -72,6 +84,14 @@ def without_logins(text: str) -> str:
         return text
     text = _THIN.sub(rf"\1{_HIDDEN}", text) if ":thin:" in text else text
     return _CHUNK.sub(lambda match: _without_login(match.group()), text)
+
+
+def _is_login(run: str) -> bool:
+    """True for `user:password` in base64, as a header has it."""
+    body = run.rstrip("=")
+    if len(body) % 4 == 1:
+        return False
+    return bool(_LOGIN_IN_BASE64.fullmatch(b64decode(body + "=" * (-len(body) % 4))))
 
 
 def _without_header(match: re.Match[str]) -> str:
@@ -93,6 +113,8 @@ def _without_url_secrets(url: str) -> str:
         _HIDDEN if _is_token(part) or part and before == _TOKEN_FOLLOWS else part
         for before, part in zip(["", *parts], parts, strict=False)
     ]
+    if parts[1:6:2] == ["p", "n", "b"]:  # of Oracle's cloud, open to whoever knows the address
+        shown[2] = _HIDDEN
     shown = _without_hooks(parts, shown)
     return f"{scheme}://{'/'.join(shown)}" + (f"?{_HIDDEN}" if query else "")
 

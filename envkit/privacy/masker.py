@@ -11,6 +11,7 @@ from envkit._startup.regex import regex
 from envkit.model import Environment, Identity
 from envkit.model.privacy import Privacy
 from envkit.model.variables import KINDS
+from envkit.privacy.columns import cells
 from envkit.privacy.free_text import UUID, FreeText
 from envkit.privacy.places import Places
 from envkit.privacy.pseudonyms import Pseudonyms
@@ -52,7 +53,7 @@ class Masker:
 
     def text(self, text: str) -> str:
         """Free text with everything secret and identifying replaced."""
-        return "\n".join(map(self._line, without_secrets(text).split("\n")))
+        return "\n".join(self._line(line, named) for line, named in cells(without_secrets(text).split("\n")))
 
     def data(self, value: object) -> object:
         """JSON of any shape with every text in it masked, keys included."""

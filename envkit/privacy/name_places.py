@@ -131,7 +131,14 @@ LIKELY_PLACES: Mapping[str, Place] = {
         ("-u", "-U", "--user", "--uid"),
     ),
     "machine_user": Place(rf"--machine={_USER}@", ("--machine=",)),
-    "logged_in": Place(rf"^{_USER} {{1,20}}(?:tty\d|pts/\d|:\d)", ("tty", "pts/", ":")),
+    "logged_in": Place(
+        rf"^(?:last: )?{_USER} {{1,20}}(?:[+?-] {{1,8}})?(?:tty\w{{1,4}}|pts/\d|:\d)", ("tty", "pts/", ":")
+    ),
+    "logged_in_from": Place(
+        rf"^[\w.-]{{1,32}} {{1,20}}(?:[+?-] {{1,8}})?(?:tty\w{{1,4}}|pts/\d{{1,4}}) {{1,20}}"
+        rf"{_HOST}(?=:\d| {{1,8}}[A-Z][a-z]{{2}}[ \d])",
+        ("tty", "pts/"),
+    ),
     "session": Place(rf"(?<![\w.])\d{{1,6}} {{1,10}}\d{{4,6}} {_USER} {{1,20}}(?:seat\d|- )", ("seat", "- ")),
     "short_processes": Place(
         rf"^{_USER} {{1,20}}\d{{1,8}} {{1,6}}\d{{1,3}}\.\d {{1,6}}\d{{1,3}}\.\d (?=[ \w/])", (".",)
@@ -140,10 +147,59 @@ LIKELY_PLACES: Mapping[str, Place] = {
         rf"(?<=[| ]){_USER}(?::[^\s():|]{{1,60}}(?:/\d{{1,9}})?)?\(\d{{1,8}}M(?:i?B)?\)", ("M)", "MiB)", "MB)")
     ),
     "gpustat": Place(rf"^{_HOST} {{1,20}}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d \d\d:", (":",)),
-    "own_address": Place(rf"^127\.0\.[01]\.1[ \t]{{1,20}}{_HOST}", ("127.0.",)),
+    "own_address_next": Place(
+        rf"^\d{{1,3}}(?:\.\d{{1,3}}){{3}}[ \t]{{1,20}}[A-Za-z][\w-]{{1,60}}[ \t]{{1,20}}{_HOST}[ \t]{{0,8}}$", (".",)
+    ),
+    "own_address": Place(
+        rf"^(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|::1|[0-9a-f]{{1,4}}:[0-9a-f:]{{2,36}})[ \t]{{1,20}}{_HOST}(?=[ \t#]|$)",
+        (".", ":"),
+    ),
     "ran_on": Place(rf"\bexec_(?:host|vnode) {{0,3}}= {{0,3}}\(?{_HOST}(?=[/:+])", ("exec_",)),
     "controller": Place(rf"\b[Hh]ostname/IP[ \t]{{1,20}}{_HOST}", ("ostname/IP",)),
     "shared_folder": Place(rf"^{_HOST}:/\S{{0,200}}[ \t]{{1,40}}(?:on /|/|nfs|\d)", (":/",)),
+    "mounted": Place(rf"\bmount (?:-[\w-]{{1,12}}(?:[ =][\w.,=]{{1,80}})? ){{0,4}}(?:{_HOST}(?=:/))", ("mount ",)),
+    "exports": Place(
+        rf"(?:\bshowmount (?:-\w{{1,4}} ){{0,2}}|\bExport list for |\bnfs[_-]?server[=:] ?){_HOST}",
+        ("showmount", "xport list", "nfs"),
+    ),
+    "server_answers": Place(rf"\bserver {_HOST}(?= (?:not responding|OK\b|timed out))", ("server ",)),
+    "network_view": Place(r"(?<![^\s\"'=(])\\{2,4}(?P<host>[A-Za-z][\w.$-]{1,63})(?=\\|\s|$)", ("\\\\",)),
+    "pointer": Place(rf"\.arpa[^\n]{{0,40}}? (?:name = |pointer ){_HOST}", (".arpa",)),
+    "monitors": Place(rf"\bmon[_ ]host {{0,3}}= {{0,3}}{_HOST}", ("mon",)),
+    "network_of_lustre": Place(rf"(?<![\w.]){_HOST}(?=@(?:o2ib|tcp)\d{{0,2}}\b)", ("@o2ib", "@tcp")),
+    "ssh_known": Place(
+        rf"(?:^|^\[){_HOST}(?=(?:\]:\d{{1,5}})?(?:,\S{{1,80}})? (?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-))",
+        ("ssh-", "ecdsa-"),
+    ),
+    "ssh_asked": Place(rf"(?:authenticity of host|Permanently added) '\[?{_HOST}", ("authenticity", "Permanently")),
+    "ssh_section": Place(rf"^Host {_HOST}[ \t]{{0,8}}$", ("Host ",)),
+    "directory_user": Place(
+        rf"\b(?:sAMAccountName|userPrincipalName|memberUid): {_USER}", ("AccountName", "PrincipalName", "memberUid")
+    ),
+    "directory_uid": Place(rf"(?:\b[Uu]id=|^uid: ){_USER}(?=,|$)", ("id",)),
+    "node_of_partition": Place(
+        rf"^{_NUMBERED} {{1,20}}\d{{1,5}} {{1,20}}[\w-]{{1,40}}\*? {{1,20}}"
+        r"(?:idle|mix|alloc|down|drain|resv|comp|fail|maint|plnd|unk)",
+        ("idle", "mix", "alloc", "down", "drain", "resv", "comp", "fail", "maint", "unk"),
+    ),
+    "slots": Place(rf"(?<= )\d{{1,4}}\*{_HOST}", ("*",)),
+    "job_of_grid": Place(
+        rf"^ {{0,9}}\d{{1,12}} {{1,9}}\d\.\d{{1,6}} {{1,9}}[^\s]{{1,40}} {{1,20}}{_USER} {{1,20}}"
+        r"(?:r|qw|Eqw|dr|t|hqw) ",
+        (".",),
+    ),
+    "job_of_bsub": Place(
+        rf"^\d{{1,12}} {{1,20}}{_USER} {{1,20}}(?:RUN|PEND|EXIT|DONE|SSUSP|USUSP) ",
+        ("RUN", "PEND", "EXIT", "DONE", "SUSP"),
+    ),
+    "job_of_pbs": Place(
+        rf"^\d{{1,12}}(?:\[\d{{0,6}}\])?\.\S{{1,40}} {{1,20}}\S{{1,40}} {{1,20}}{_USER} {{1,20}}[\d:]{{1,12}} [RQHEC] ",
+        (" R ", " Q ", " H ", " E ", " C "),
+    ),
+    "process_of_gpu": Place(
+        rf"^[│|] {{1,4}}\d{{1,3}} {{1,9}}\d{{1,9}} {{1,3}}[CG+]{{1,3}} {{1,4}}{_USER} ", ("│", "|")
+    ),
+    "process_title": Place(rf"^{_USER}(?=/\d{{3,9}} )", ("/",)),
     "kube_node": Place(
         r"\bkubectl (?:[^\n|;&]{0,80} )?(?:(?:drain|cordon|uncordon)"
         rf"|(?:describe|get|label|annotate|taint|delete|debug|top) (?:no|nodes?)[ /]) ?{_NO_NAME}{_HOST}"

@@ -7,16 +7,15 @@ bounded or take what they have looked at, so that the time grows with the text.
 
 from __future__ import annotations
 
-from envkit._startup.regex import regex
 from envkit.privacy.likeness import without_random_runs
 from envkit.privacy.logins import without_headers, without_logins, without_urls
-from envkit.privacy.named_secrets import HIDDEN, without_named
+from envkit.privacy.named_secrets import without_named
+from envkit.privacy.plain_letters import drawn, folded, lowered
 from envkit.privacy.secret_commands import without_arguments
+from envkit.privacy.secret_values import HIDDEN
 from envkit.privacy.tokens import without_keys, without_tokens
+from envkit.privacy.wrapped_lines import with_commands_joined, without_broken_rest
 
-_UNDRAWN = regex(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]|\x1b\\[[0-9;]{0,20}m"
-)
 __all__ = ["HIDDEN", "without_secrets"]
 
 
@@ -25,22 +24,20 @@ def without_secrets(text: str) -> str:
 
     A text in which characters that are not drawn hide a secret loses them.
     """
-    plain = _UNDRAWN.sub("", text)
-    if len(plain) < len(text):
-        hidden = _without_secrets(plain)
+    plain = drawn(text)
+    if plain != text:
+        hidden = _without_wrapped(plain)
         return hidden if hidden != plain else text
-    return _without_secrets(text)
+    return _without_wrapped(text)
+
+
+def _without_wrapped(text: str) -> str:
+    return _without_secrets(with_commands_joined(text, _without_secrets))
 
 
 def _without_secrets(text: str) -> str:
     text = without_tokens(without_urls(without_keys(text)))
-    text = without_headers(text, _lowered(text))
+    text = without_headers(text, lowered(text))
     text = without_arguments(text)
-    text = without_named(text, _lowered(text))
-    return without_random_runs(without_logins(text), HIDDEN)
-
-
-def _lowered(text: str) -> str:
-    """The text in lower case with each letter at its place: a few letters would become two."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else "".join(sign.lower()[:1] for sign in text)
+    text = without_named(text, folded(text))
+    return without_random_runs(without_broken_rest(without_logins(text)), HIDDEN)

@@ -27,13 +27,18 @@ _OTHER = regex(
     r"|(?<=\*\*\*[,:;|\t ])(?=[A-Za-z0-9]{0,39}[A-Z/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"  # beside AWS's id of a key
     r"|(?<![\w-])(?=[A-Z-]{0,29}\d)(?=[\d-]{0,29}[A-Z])(?:[A-Z0-9]{5}-){4}[A-Z0-9]{5}(?![\w-])"  # keys of products
     r"|(?<![\w-])(?:\d{6}-){7}\d{6}(?![\w-])"  # of BitLocker
+    r"|(?<![\w-])[0-9a-f]{32}-us\d{1,2}(?![\w-])"  # of Mailchimp
+    r"|(?<![\w.-])[a-z0-9]{6}\.(?=[a-z]{0,15}\d)(?=[0-9]{0,15}[a-z])[a-z0-9]{16}(?![\w.-])"  # to join a cluster
+    r"|(?<=::server:)[0-9a-f]{16,64}|(?<=::node:)[0-9a-f]{16,64}"
+    r"|(?<![\w.-])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}(?!\w)"  # of Airtable
 )
 _REST = {
-    "word": regex(r"[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]{1,4000}){0,4}={0,2}"),
+    "word": regex(r"[A-Za-z0-9_-]*(?:(?:\.|%2[eE])[A-Za-z0-9_-]{1,4000}){0,4}={0,2}"),
     "hex": regex(r"[0-9a-f]*"),
     "upper": regex(r"[A-Z0-9]*"),
     "lines": regex(r"[A-Za-z0-9+/]*={0,2}(?:\n[> \t]{0,8}[A-Za-z0-9+/]{16,80}={0,2})*"),
 }
+_ONE_WORD = regex(r"[a-z]{30,}")  # too long to be one
 _TELLING = regex(r"[A-Z0-9]")  # names of functions and packages have neither: `hf_hub_download`, `sk-learn`
 
 
@@ -69,7 +74,7 @@ def _without(row: SecretPrefix, text: str) -> str:
         rest = None if text[max(0, at - 1) : at].isalnum() else _REST[row.letters].match(text, end)
         if rest:
             end = rest.end()  # what is no token holds none
-            if len(rest.group()) >= row.least and _TELLING.search(rest.group()):
+            if len(rest.group()) >= row.least and (_TELLING.search(rest.group()) or _ONE_WORD.fullmatch(rest.group())):
                 parts.append(text[done:at] + _HIDDEN)
                 done = end
         at = text.find(row.prefix, end)

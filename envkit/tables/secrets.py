@@ -15,9 +15,14 @@ class SecretPrefix:
     letters: str  # `lines`: base64, on this line and those below it
     least: int
     issuer: str
+    sources: tuple[str, ...]
 
 
-@table("secret_words.csv", "word", role=("secret", "password", "short", "pass", "key", "weak", "other", "state"))
+@table(
+    "secret_words.csv",
+    "word",
+    role=("secret", "password", "short", "pass", "key", "weak", "other", "state", "qualifier"),
+)
 @record
 class SecretWord:
     """What a word says where it stands in the name of a setting, or as its value."""
@@ -27,11 +32,12 @@ class SecretWord:
     language: str
 
 
-@table("secret_commands.csv", "command", "option", value=("word", "password"))
+@table("secret_commands.csv", "command", "option", value=("word", "argument", "password", "printed"))
 @record
 class SecretCommand:
     """A command that takes a secret in a place without a telling name."""
 
     command: str
     option: str  # blank: the word that follows the command
-    value: str  # `password`: a login and its password, of which only a colon, slash or percent sign tells
+    value: str  # `argument`: a word whatever it is; `password`: a login and its password, of which only a colon, slash
+    # or percent sign tells; `printed`: what the command writes on the next line

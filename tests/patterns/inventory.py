@@ -16,6 +16,7 @@ from envkit.checks.engine import command
 from envkit.host.name_pattern import name_pattern
 from envkit.ingest.signatures import compiled
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
+from envkit.privacy.printed_secrets import printer_pattern
 from envkit.privacy.secret_commands import pattern_of
 from envkit.probe import kept
 from envkit.tables.build_stops import MovingPython, MovingSystem
@@ -83,7 +84,8 @@ def _places() -> Iterator[Pattern]:
 
 def _commands() -> Iterator[Pattern]:
     for row in read(SecretCommand):
-        yield Pattern(f"secret_commands.csv: {row.command} {row.option}", pattern_of(row))
+        made = printer_pattern if row.value == "printed" else pattern_of
+        yield Pattern(f"secret_commands.csv: {row.command} {row.option}", made(row))
 
 
 def _kept_paths() -> Iterator[Pattern]:
@@ -139,6 +141,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.dockerfile.repairs._without_driver": _driver_packages,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.privacy.secret_commands._pattern": _commands,
+    "envkit.privacy.printed_secrets._pattern": lambda: iter(()),  # those of the line above
     "envkit.tables.build_errors.explain": _build_errors,
     "envkit.ingest.signatures.compiled": _signatures,
     "envkit.probe.frameworks._entry": _entries,

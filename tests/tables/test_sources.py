@@ -19,8 +19,7 @@ OWN = {
     "tables.csv",  # when each table was last compared with its sources
     "message_causes.csv",  # what a row of signatures.csv can also come from
     "message_ends.csv",  # words after which a row of signatures.csv counts no more
-    "secret_prefixes.csv",  # what a mask looks for: it hides more or less, and claims nothing
-    "secret_words.csv",
+    "secret_words.csv",  # what a mask looks for: it hides more or less, and claims nothing
     "secret_commands.csv",
     "not_covered.csv",  # names of what the program does not hold
 }
