@@ -93,6 +93,12 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
+_WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
+    r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
+    r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
+    r"(?: that| of| about)? {0,2}[\x22'`“]$",
+    re.IGNORECASE,
+)
 _CURIOUS = regex(
     r"\b(?:just (?:curious|wondering)|out of curiosity|i (?:only |just )?(?:read|saw|heard) (?:about )?(?:it|this|that)"
     r"|(?:only|just) want(?:ed)? to (?:know|understand|learn))\b",
@@ -156,7 +162,7 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _TODO.match(text.line_at(start)):
         return True
     words, place = _around(text, start, end, _ENDS)
-    if _WISHED.search(words) or _ADVISED.search(words[:place]):
+    if _WISHED.search(words) or _ADVISED.search(words[:place]) or _WRITTEN.search(words[:place]):
         return True
     curious = _MEANS.match(words) and _CURIOUS.search(text.whole, end, end + 2 * _SHORT)
     return curious is not None

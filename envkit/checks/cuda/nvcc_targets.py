@@ -14,16 +14,18 @@ from envkit.checks.engine.command import PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, HostCompiler
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_DROPPED_ID = "toolkit-dropped-arch"
 _TARGET = regex(r"(\d{1,2})(\d)")
 _NO_PACKAGE = (
     " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
@@ -84,15 +86,44 @@ def _newer_instead(
 
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(environment, matrix, _target(environment, "nvcc-too-old-for-gpu"), dropped=False)
+    target = _target(environment, "nvcc-too-old-for-gpu") or _not_yet(environment, matrix)
+    return _for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(environment, matrix, _target(environment, "toolkit-dropped-arch"), dropped=True)
+    return _for_target(environment, matrix, _target(environment, _DROPPED_ID), dropped=True)
 
 
 def _target(environment: Environment, check_id: str) -> str:
     return named(seen(environment, check_id), "arch") or ""
+
+
+def _not_yet(environment: Environment, matrix: Matrix) -> str:
+    """The target that nvcc refused because it is too old for it; '' where it may have dropped it.
+
+    The same words tell of both. Only a toolkit later than the last one with this target has dropped it.
+    """
+    from envkit.compat.gpu import target_span
+
+    target = _target(environment, _DROPPED_ID)
+    number, newest = _TARGET.match(target), _newest_possible(environment, matrix)
+    last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)[1] if number else None
+    return target if newest is not None and last is not None and newest.release(2) <= last else ""
+
+
+def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
+    """The toolkit that a build uses, else the newest one that the text names, or that the driver runs."""
+    from envkit.compat.driver import branch_of
+
+    if place := build_nvcc(environment):
+        return place[0]
+    if told := [toolkit.version for toolkit in toolkits(environment)]:
+        return max(told)
+    if environment.driver.driver_cuda_version.known:
+        return environment.driver.driver_cuda_version.get()
+    driver = installed(environment)
+    branch = branch_of(driver, matrix, driver_platform(environment)) if driver is not None else None
+    return branch.driver_cuda_version if branch is not None else None
 
 
 _NEW_GCC = Fault(
@@ -108,7 +139,7 @@ _OLD_NVCC = Fault(
     remedy=_newer_toolkit,
 )
 _DROPPED = Fault(
-    "toolkit-dropped-arch",
+    _DROPPED_ID,
     "nvcc no longer supports the GPU",
     impact="Compilation fails immediately.",
     remedy=_older_toolkit,
@@ -276,6 +307,14 @@ def _of_framework(environment: Environment, first: Version | None, last: Version
     return max(fitting, default=first)
 
 
+def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
+    """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
+    evidence = message_evidence(environment, seen(environment, _DROPPED_ID))
+    if fault is _DROPPED:
+        return ok(f"nvcc is too old for sm_{target}: see the other check", evidence=evidence)
+    return fault.found(evidence, title=f"nvcc is too old for the target sm_{target}")
+
+
 def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
     from envkit.compat.gpu import target_span, toolkit_match
 
@@ -283,7 +322,10 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
     target = _target(environment, fault.id)
-    if reported := fault.reported(environment, title=f"nvcc does not support the target sm_{target}" if target else ""):
+    said = f"nvcc does not support the target sm_{target}" if target else ""
+    if refused := _not_yet(environment, matrix):
+        yield _refused(environment, fault, refused)
+    elif reported := fault.reported(environment, title=said):
         yield reported
     elif place is None:
         yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])

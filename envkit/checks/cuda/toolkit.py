@@ -100,6 +100,7 @@ _NO_TOOLKIT = Fault(
     impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
+_BUILD_FAILS = "complaint-told-build"  # says that a build fails, and not why
 _WITHOUT = "no CUDA toolkit: programs run, compiling CUDA extensions would need one"
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
@@ -183,8 +184,8 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     """
     place = build_nvcc(environment)
     torch = _torch_with_cuda(environment)
-    if reported := _OTHER_CUDA.reported(environment):
-        yield reported
+    if said := seen(environment, _OTHER_CUDA.id, without=_BUILD_FAILS):
+        yield _OTHER_CUDA.found(message_evidence(environment, said))
     elif not torch:
         yield nothing_to_judge(environment, "PyTorch with CUDA")
     elif place is None:

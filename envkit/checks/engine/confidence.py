@@ -29,6 +29,12 @@ def message_causes() -> Mapping[str, tuple[MessageCause, ...]]:
     return found
 
 
+def is_certain(signature: str) -> bool:
+    """Whether the message has one cause only."""
+    rows = message_causes().get(signature) or message_causes().get(signature.partition("/")[0], ())
+    return bool(rows) and "/told-" not in signature and Confidence(rows[0].confidence) is Confidence.CERTAIN
+
+
 def weighed(environment: Environment, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, each with its confidence and the other causes that nothing here rules out."""
     findings = [_as_told(finding) for finding in findings]

@@ -33,6 +33,7 @@ _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
 
 _NO_KERNELS = 'Every kernel fails with "no kernel image is available for execution on the device".'
+_UNKNOWN_TO_IT = "cuBLAS and cuDNN of this CUDA have no kernels for the GPU: their calls fail, often the first one."
 _BUILD = "Install a build with kernels for this GPU."
 _BINARY = "Install a build with binary code for this GPU."
 _COMPILED_FIRST = (
@@ -93,7 +94,9 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     Binary code runs on GPUs with the same major compute capability and an equal or higher minor one: sm_80 also covers
     8.6 and 8.9. The GPU's exact number therefore need not be in the list. Targets such as sm_90a do not carry over.
     """
-    yield from _architectures(environment, matrix, _TOO_OLD)
+    outcomes = list(_architectures(environment, matrix, _TOO_OLD))
+    failed = [outcome for outcome in outcomes if outcome.status is Status.FAIL]
+    yield from failed or _libraries_before_gpu(environment, matrix) or outcomes
 
 
 @check(
@@ -113,6 +116,24 @@ def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Itera
     them.
     """
     yield from _architectures(environment, matrix, _NO_LONGER)
+
+
+def _libraries_before_gpu(environment: Environment, matrix: Matrix) -> list[Outcome]:
+    """The fault where cuBLAS or cuDNN fails, and the CUDA in use came out before every GPU.
+
+    The kernels of an older CUDA may run on such a GPU, but its libraries do not know it.
+    """
+    from envkit.compat.gpu import target_span
+
+    messages = seen(environment, "gpu-library-call-failed")
+    firsts = [first for _, own in capable_gpus(environment, matrix) if (first := target_span(own, matrix)[0])]
+    used = [cuda for item in installs(environment) if (cuda := item.framework.cuda) is not None]
+    used = used or [toolkit.version for toolkit in environment.cuda_toolkits.value or ()]
+    if not messages or not firsts or not used or max(used).release(2) >= min(firsts):
+        return []
+    title = f"CUDA {max(used).release(2)} is older than this GPU, which needs CUDA {min(firsts)} or newer"
+    shown = Evidence("pythons.frameworks.cuda", str(max(used)), "the newest one that is named")
+    return [_TOO_OLD.found([shown, *message_evidence(environment, messages)], title=title, impact=_UNKNOWN_TO_IT)]
 
 
 def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> Iterator[Outcome]:

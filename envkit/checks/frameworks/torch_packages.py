@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT, export, fixed
+from envkit.checks.engine.confidence import is_certain
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.messages import all_messages, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _COMMIT = regex(r"(?:git)?[0-9a-f]{7,40}(?:\.|$)")
+_WARNING = "numpy2-abi/compiled"
 _REPLACED_ID = "torch-replaced-by-dependency"
 _WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__file__)'")
 
@@ -188,6 +190,11 @@ def _unfit(
     return "" if partner.requires else _unlike_companion(matrix, torch, partner)
 
 
+def _of_one_night(*items: Distribution) -> bool:
+    """Whether all are builds of a development branch, whose numbers do not advance together."""
+    return all(".dev" in item.version for item in items)
+
+
 def _of_a_commit(tag: str) -> bool:
     """Whether a build tag names the commit that somebody built (`ec3941ad.nv23.02`), and no index of builds."""
     return bool(_COMMIT.match(tag))
@@ -198,7 +205,7 @@ def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution
     from envkit.compat.pairs import allows, meeting
 
     own, version, wanted = release(torch.version), release(partner.version), going_with(matrix, torch, partner.name)
-    if own is None or version is None or wanted is None:
+    if own is None or version is None or wanted is None or _of_one_night(torch, partner):
         return None
     if partner.name == "torchaudio" and version == own:
         return ""  # since 2.0 it carries torch's own number; conda has such a pair where PyPI has only a later patch
@@ -346,7 +353,18 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             yield unknown(title, subject=item.subject, evidence=evidence)
         else:
             yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
-    if reported := _NUMPY.reported(environment):
+    if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
         yield reported
     elif not looked:
         yield nothing_to_judge(environment, "framework with NumPy")
+
+
+def _went_on(environment: Environment) -> bool:
+    """Whether NumPy only warned ("it may crash"), and the program stopped later for a cause that its message names."""
+    warned = seen(environment, _NUMPY.id)
+    if any(message.signature != _WARNING for message in warned):
+        return False
+    return any(
+        message.line > max((one.line for one in warned), default=0) and is_certain(message.signature)
+        for message in all_messages(environment)
+    )

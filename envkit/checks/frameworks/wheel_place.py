@@ -14,7 +14,7 @@ from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import named, said, seen
+from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -31,6 +31,7 @@ _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
+_OF_CONDA = ("conda-provides", "conda-conflict")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -98,7 +99,7 @@ _NO_WHEEL = Fault(
 )
 def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """There are framework wheels for this Python; it is neither too new nor too old."""
-    reported = _NO_WHEEL.reported(environment)
+    reported = _unsolved(environment, matrix) or _NO_WHEEL.reported(environment)
     yield from (reported,) if reported else ()
     for python in judged(environment):
         if python.version is None:
@@ -125,6 +126,22 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
     if not reported and not any(python.version for python in judged(environment)):
         yield nothing_to_judge(environment, "Python with a known version")
+
+
+def _unsolved(environment: Environment, matrix: Matrix) -> Outcome | None:
+    """That conda's channels have no build of the framework for the CUDA that is asked for: Python is not at fault."""
+    messages = seen(environment, _NO_WHEEL.id, *_OF_CONDA)
+    if not messages:
+        return None
+    return _NO_WHEEL.found(
+        message_evidence(environment, messages),
+        title="conda's channels have no build of the framework for the CUDA that is asked for",
+        remedy=Remedy(
+            "The pins of the framework and of its CUDA package contradict each other, or a channel is missing. Name "
+            "only one of them; or install the framework with pip, in a release and for a CUDA that go together.",
+            (resolve_command(environment, matrix, messages, framework="pytorch"),),
+        ),
+    )
 
 
 def _nowhere_built(own: Version, matrix: Matrix) -> bool:

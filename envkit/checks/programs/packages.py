@@ -23,6 +23,12 @@ _ABSENT = "framework-not-installed"
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
     """The build that fits, where the machine is told; else the question to put to envkit there."""
     messages = seen(environment, _ABSENT)
+    if named(messages, "module") == "triton":
+        return Remedy(
+            "Triton is missing. Each release of PyTorch requires one release of it: install exactly the one that pip "
+            "names here, with the Python that runs the program.",
+            (fixed("python -m pip check"),),
+        )
     framework = framework_by_package(matrix, named(messages, "module") or "torch")
     why = (
         "Install it into the Python that runs the program. An environment that is not activated, a notebook kernel, "

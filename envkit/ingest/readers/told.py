@@ -82,7 +82,7 @@ _PACKAGE = regex(
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
     r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
     r"(?: ?\[[^\]\n]{0,20}\])?(?: in [a-z ]{1,24})?(?: [Vv]ersion| reports| is| wheel|版本)?(?::| ?==?| v|-| )?[ ]?`?v?"
-    r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d)?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
+    r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
     r"(?![\w.]{0,1}\d)(?!\.x|/)"
 )
 _BUILT = regex(
@@ -104,8 +104,9 @@ _NVCC = regex(
     r"|(?<![\w.])(?P<before>\d{1,2}\.\d) toolkit\b"
 )
 _TOOLKIT = regex(
-    r"(?<![\w./-])CUDA(?: [Vv]ersion)?:? ?v?(?:(?P<exact>\d{1,2}\.\d\.\d{1,3})\b|(?P<beside>\d{1,2}\.\d),?(?: is| was)?"
-    r"(?: \(?(?:with|and|\+) ?cuDNN| ?[/,+] ?cuDNN| ?和 ?cuDNN| installed\b| is there\b))"
+    r"(?<![\w./-])(?:CUDA|[Cc]uda)(?: [Vv]ersion)?:? ?v?(?:(?P<exact>\d{1,2}\.\d\.\d{1,3})\b|(?P<beside>\d{1,2}\.\d),?"
+    r"(?: is| was)?(?: \(?(?:with|and|\+) ?(?:cuDNN|[Cc]udnn|CUDNN)| ?[/,+，、]? {0,3}(?:cuDNN|[Cc]udnn|CUDNN)"
+    r"| ?和 ?(?:cuDNN|[Cc]udnn)| installed\b| is there\b| V\d))"
     r"|\binstalled CUDA (?P<after>\d{1,2}\.\d)\b|\bCUDA ?/ ?cuDNN [Vv]ersion:? ?(?:CUDA ?)?(?P<form>\d{1,2}\.\d)"
 )
 _GCC = regex(
@@ -250,7 +251,7 @@ def _compilers(text: Text) -> Iterator[Clue]:
     if len({version for version, _ in nvcc}) == 1:
         version, match = nvcc[0]
         yield Fact("nvcc", Nvcc("nvcc", "", Version.parse(version)), match.start())
-    kits = {match[match.lastgroup or 0]: match for match in _matches(text, _TOOLKIT, "CUDA")}
+    kits = {match[match.lastgroup or 0]: match for match in _matches(text, _TOOLKIT, "CUDA", "uda")}
     if len({Version.parse(version).release(2) for version in kits}) == 1:
         version, match = next(iter(kits.items()))
         toolkit = CudaToolkit(Version.parse(version), "", "", TOLD)

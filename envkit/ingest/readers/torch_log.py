@@ -32,7 +32,8 @@ _BUILT = regex(
 _TOO_OLD = regex(r"driver on your system is too old \(found version (?P<found>\d{4,5})\)")
 _JAX = regex(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
 _PADDLE = regex(
-    r"device: (?P<index>\d{1,2}), GPU Compute Capability: (?P<capability>\d{1,2}\.\d), Driver API Version: "
+    r"device: (?P<index>\d{1,2}), (?:GPU Compute Capability: (?P<capability>\d{1,2}\.\d)"
+    r"|CUDA Capability: (?P<old>\d{2,3})), Driver API Version: "
     r"(?P<driver>\d{1,9}\.\d{1,9}), Runtime API Version: (?P<runtime>\d{1,9}\.\d{1,9})"
 )
 _PADDLE_ARCH = regex(
@@ -94,8 +95,9 @@ def _driver_cuda(text: Text) -> Iterator[Clue]:
 
 
 def _paddle(text: Text) -> Iterator[Clue]:
-    for match in text.matches(_PADDLE, "GPU Compute Capability"):
-        yield from _gpu(int(match["index"]), "", ComputeCapability.parse(match["capability"]), match.start())
+    for match in text.matches(_PADDLE, "GPU Compute Capability", "CUDA Capability: "):
+        capability = ComputeCapability.parse(match["capability"] or match["old"])
+        yield from _gpu(int(match["index"]), "", capability, match.start())
         yield Fact("driver.driver_cuda_version", Version.parse(match["driver"]), match.start())
         values = {"cuda": Version.parse(match["runtime"]), "cuda_known": True}
         yield Framework("paddlepaddle", values, match.start())
