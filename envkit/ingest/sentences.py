@@ -30,7 +30,7 @@ _ELSEWHERE = regex(
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
-    r"|(?:change|feature) request)\b",
+    r"|(?:change|feature) request|(?:people|they|one|you) (?:needed|had) (?:to|the|a|an)\b)\b",
     re.IGNORECASE,
 )
 _SHORT = 60  # characters on either side of a printed message that can deny it
