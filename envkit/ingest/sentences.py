@@ -100,7 +100,9 @@ _CURIOUS = regex(
 )
 _MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))\b[^?\n]{0,120}\?", re.IGNORECASE)
 _WISHED = regex(
-    r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
+    r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b"
+    r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
+    re.IGNORECASE,
 )
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(

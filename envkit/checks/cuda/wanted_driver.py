@@ -11,7 +11,7 @@ from envkit.model import Environment, Message
 
 _ID = "driver-too-old-for-runtime"
 _WANTED = f"{_ID}/told-wants-driver"  # tells what is needed, which is a fault only where the driver is older
-_NAMES = ("driver", "driver_2", "driver_3", "driver_4")
+_NAMES = ("driver", "driver_2", "driver_3", "driver_4", "driver_5")
 
 
 def too_old_messages(environment: Environment) -> tuple[Message, ...]:

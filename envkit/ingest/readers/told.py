@@ -67,6 +67,7 @@ _DRIVER = regex(
     r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
     r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
     r"dia )?(?:driver|Treiber)\b"
+    r"|(?<![\w.])(?P<newest>\d{3}\.\d{2}(?:\.\d{2})?) (?:is|was) the (?:latest|newest|last)(?: one)? for\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
     r"|\bnvidia-smi`?(?: says| shows| reports| prints| gives| is|:|=)? ?(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)"
     r"(?![\d.]*\d)"
@@ -235,7 +236,7 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 def _driver(text: Text) -> Iterator[Clue]:
     said = [
         match
-        for match in _matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber")
+        for match in _matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ")
         if not _NEEDED.search(text.whole, max(match.start() - 40, 0), match.start())
     ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:
