@@ -30,7 +30,7 @@ _ELSEWHERE = regex(
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
-    r"|(?:change|feature) request)\b",
+    r"|(?:change|feature) request|(?:people|they|one|you) (?:needed|had) (?:to|the|a|an)\b)\b",
     re.IGNORECASE,
 )
 _SHORT = 60  # characters on either side of a printed message that can deny it
@@ -106,7 +106,9 @@ _CURIOUS = regex(
 )
 _MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))\b[^?\n]{0,120}\?", re.IGNORECASE)
 _WISHED = regex(
-    r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
+    r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b"
+    r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
+    re.IGNORECASE,
 )
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(

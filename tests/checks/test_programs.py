@@ -33,6 +33,8 @@ FAULTS = {
     "cuda-used-before-fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
     "bfloat16-not-on-gpu": "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.\n",
     "mkl-too-new-for-torch": "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n",
+    "opencl-not-found": "GeForce GTX 960\nOpenCL: Not detected: clGetPlatformIDs() returned -1001\n",
+    "driver-module-crashed": "Oops: 0000 [#1] SMP PTI\nRIP: 0010:_raw_q_schedule+0x2f/0xb0 [nvidia_uvm]\n",
     "wsl-container-toolkit-too-old": "cuInit: named symbol not found, in a docker container\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",
 }

@@ -179,7 +179,7 @@ def without_driver(environment: Environment, matrix: Matrix) -> tuple[Message, .
     newest = max((row.release.major for row in matrix.toolkits if row.release is not None), default=None)
     if runs is None or newest is None or runs.major < newest:
         return ()
-    return seen(environment, "driver-too-old-for-runtime")
+    return seen(environment, "driver-too-old-for-runtime", without="told-wants-driver")
 
 
 def _host_gpu(environment: Environment) -> Evidence | None:

@@ -54,9 +54,23 @@ _MICROK8S = Remedy(
 )
 
 
+_LDCONFIG = Remedy(
+    "The toolkit runs the host's ldconfig in the container, and that failed. The line `ldconfig =` of its settings "
+    'must name the one that is there: "@/sbin/ldconfig.real" on Ubuntu and Debian, "@/sbin/ldconfig" elsewhere. If it '
+    "does, update the toolkit. A kernel built without seccomp, and an image that replaces /sbin/ldconfig or whose "
+    "/etc/ld.so.cache cannot be written, end in the same message: try another image.",
+    (
+        fixed("ls -l /sbin/ldconfig /sbin/ldconfig.real"),
+        fixed("grep ldconfig /etc/nvidia-container-runtime/config.toml"),
+    ),
+)
+
+
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
     names = managers(environment)
+    if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
+        return _LDCONFIG
     if "microk8s" in names:
         return _MICROK8S
     if "kubernetes" in names:

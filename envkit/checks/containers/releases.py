@@ -132,5 +132,6 @@ def _same_release(image: Version, board: Version) -> bool:
 def _stopped(environment: Environment) -> bool:
     """Whether something failed, such as a library that was not found: that is what the mismatch leads to."""
     return complained(environment) or any(
-        seen(environment, id) for id in ("libcudart-missing", "cudnn-missing", "driver-too-old-for-runtime")
+        seen(environment, id, without="told-wants-driver")
+        for id in ("libcudart-missing", "cudnn-missing", "driver-too-old-for-runtime")
     )

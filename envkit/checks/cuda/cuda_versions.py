@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
+from envkit.checks.cuda.wanted_driver import too_old_messages, wanted_driver
 from envkit.checks.engine.ask import framework_of, install_cuda, resolve_command, tells_framework
 from envkit.checks.engine.command import CONDA_SPEC, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_image, managers
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
@@ -52,7 +53,7 @@ NO_DRIVER = (
 
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
-    messages = seen(environment, "driver-too-old-for-runtime")
+    messages = too_old_messages(environment)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     need = need or next((str(one.framework.cuda) for one in installs(environment) if one.framework.cuda), "")
     cuda = _within(have, matrix)
@@ -161,6 +162,8 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         yield from outcomes
     elif found and loaded(environment) is False:
         yield skip("no driver is loaded, so its version does not matter")
+    elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment):
+        yield skip("the text names a driver that is needed, and none that is older")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
@@ -173,7 +176,16 @@ def _from_empty_container(environment: Environment, matrix: Matrix) -> bool:
 
 
 def _reported(environment: Environment) -> Outcome | None:
-    messages = seen(environment, _TOO_OLD.id)
+    messages = too_old_messages(environment)
+    if not messages:
+        return None
+    wanted = wanted_driver(environment)
+    if wanted is not None and len(messages) == len(seen(environment, _TOO_OLD.id, "told-wants-driver")):
+        return _TOO_OLD.found(
+            message_evidence(environment, messages),
+            title=f"Driver {installed(environment)} is too old: {wanted} or newer is needed",
+            impact="The program cannot use the GPU, or lacks what needs the newer driver.",
+        )
     if _of_video(messages):
         return _TOO_OLD.reported(environment, title=_OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))

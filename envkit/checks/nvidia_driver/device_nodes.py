@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -84,7 +86,9 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     GPU cannot be used until root runs nvidia-smi once.
     """
     nodes, owned = gpu_nodes(environment), environment.driver.procfs_gpus
-    if reported := _NO_NODES.reported(environment):
+    if _of_other_jobs(environment):
+        yield skip("in a job, the scheduler hides the device files of GPUs that are not the job's")
+    elif reported := _NO_NODES.reported(environment):
         yield reported
     elif nodes is None:
         yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
@@ -96,6 +100,13 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     else:
         owned_words = f"{many(len(owned.get()), 'GPU')}, " if owned.known else ""
         yield ok(f"{owned_words}{many(len(nodes), 'device file')}", evidence=[_nodes_evidence(environment)])
+
+
+def _of_other_jobs(environment: Environment) -> bool:
+    """Whether a job of Slurm that sees a GPU lists the files of GPUs that it was not given."""
+    messages = seen(environment, _NO_NODES.id)
+    numbered = messages and all(_GPU_NODE.search(message.text) for message in messages)
+    return bool(numbered and environment.gpus.value and "slurm" in managers(environment))
 
 
 def _missing(environment: Environment, nodes: tuple[DeviceNode, ...]) -> str:
@@ -139,7 +150,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     refused = answered(environment, "nvml", "NO_PERMISSION")
     if closed or refused:
         yield _closed(environment, closed, refused)
-    elif reported := _CLOSED.reported(environment):
+    elif reported := _reported_closed(environment):
         yield reported
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
         words = f", except those of {len(others)} GPUs that a scheduler reserves for other jobs" if others else ""
@@ -148,6 +159,22 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
         yield skip("there are no device files")
     else:
         yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
+
+
+def _reported_closed(environment: Environment) -> Outcome | None:
+    if not seen(environment, _CLOSED.id, "mig-monitor"):
+        return _CLOSED.reported(environment)
+    return _CLOSED.reported(
+        environment,
+        title="The container is not allowed to look at MIG devices",
+        impact="The device plugin or exporter stops, and the node offers no MIG devices.",
+        remedy=Remedy(
+            "In the manifest of its DaemonSet, which the command lists, set the variable NVIDIA_MIG_MONITOR_DEVICES to "
+            "all for the container and give it the capability SYS_ADMIN. The Helm charts of NVIDIA's device plugin and "
+            "of the GPU Operator do both.",
+            (fixed("kubectl get daemonsets -A"),),
+        ),
+    )
 
 
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:

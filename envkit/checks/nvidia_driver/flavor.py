@@ -130,7 +130,7 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield unknown(f"the branch of driver {version} is not on record")
         return
     left = left_to_another_driver(environment, matrix)
-    if seen(environment, _DROPPED.id, "legacy") and (refused := _DROPPED.reported(environment)):
+    if seen(environment, _DROPPED.id, "legacy", "told-ignores") and (refused := _DROPPED.reported(environment)):
         yield refused  # the driver itself says so, of a card that a listing may not even name
     for gpu in gpus:
         if gpu in left:

@@ -67,10 +67,15 @@ _DRIVER = regex(
     r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
     r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
     r"dia )?(?:driver|Treiber)\b"
+    r"|(?<![\w.])(?P<newest>\d{3}\.\d{2}(?:\.\d{2})?) (?:is|was) the (?:latest|newest|last)(?: one)? for\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
     r"|\bnvidia-smi`?(?: says| shows| reports| prints| gives| is|:|=)? ?(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)"
     r"(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
+)
+_NEEDED = regex(  # `Blender wants at least driver 470`
+    r"\b(?:at least|wants|needs?|requires?|required|minimum|expects)\b(?: [a-zA-Z]{1,10}){0,4}[ (:]{0,2}$",
+    re.IGNORECASE,
 )
 _LIMIT = regex(
     r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
@@ -142,7 +147,7 @@ _PLAIN_WINDOWS = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
-_WSL = regex(r"(?<!lease use )\bWSL ?-?(?P<version>[12])\b")
+_WSL = regex(r"(?<!lease use )\bWSL ?-?(?P<version>[12])\b(?!\.\d)")
 _AARCH64 = regex(r"(?<![\w./:-])(?:aarch64|ARM64|arm64|GH200|GB200|GB10|DGX Spark|Grace[ -]?Hopper)(?![\w./-])")
 _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
@@ -230,7 +235,11 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 
 
 def _driver(text: Text) -> Iterator[Clue]:
-    said = list(_matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber"))
+    said = [
+        match
+        for match in _matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ")
+        if not _NEEDED.search(text.whole, max(match.start() - 40, 0), match.start())
+    ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
     versions = {Version.parse(match[match.lastgroup or 0]): match for match in said}

@@ -1,0 +1,65 @@
+"""What is told of the driver and no fact shows: OpenCL without a platform, a module that crashed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.programs.told import told_by_program
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def _loader(environment: Environment, matrix: Matrix) -> Remedy:
+    given = remedy(
+        environment,
+        "Install OpenCL's loader and list the platforms. If NVIDIA's is not among them, the driver's own part is "
+        "missing: the folder of the last command holds nvidia.icd where it is there. It belongs to libnvidia-compute "
+        "on Ubuntu, nvidia-opencl-icd on Debian, opencl-nvidia on Arch, and xorg-x11-drv-nvidia-cuda on Fedora. In a "
+        "Flatpak, update the runtime org.freedesktop.Platform.GL.nvidia to the version of the host's driver; in a "
+        "container, create /etc/OpenCL/vendors/nvidia.icd with the line libnvidia-opencl.so.1.",
+        "opencl-loader",
+    )
+    return Remedy(given.advice, (*given.steps, fixed("clinfo -l"), fixed("ls /etc/OpenCL/vendors")))
+
+
+told_by_program(
+    Fault(
+        "opencl-not-found",
+        "A program finds no OpenCL platform of the NVIDIA driver",
+        impact="Programs that compute with OpenCL do not use the GPU; CUDA is not affected.",
+        remedy=_loader,
+    ),
+    fix="Install OpenCL's loader and the driver's OpenCL library.",
+    doc="""OpenCL programs find the platform of the NVIDIA driver.
+
+    They need the loader libOpenCL.so.1 and a file nvidia.icd that names the driver's library. Distributions put both
+    into packages of their own, apart from CUDA.
+    """,
+    rank=30,
+    references=threads("FoldingAtHome/fah-issues#1379", "FoldingAtHome/fah-client-bastet#293"),
+)
+told_by_program(
+    Fault(
+        "driver-module-crashed",
+        "The kernel crashed inside the NVIDIA driver's module",
+        impact="The GPU, suspending, and often the whole machine stay unusable until it is restarted.",
+        remedy="Save the log, restart, and install another release of the driver's branch, or boot the kernel with "
+        "which it worked. The function in the RIP line is what to look for, and to report to NVIDIA. Where only "
+        "suspending fails, unloading nvidia_uvm before it helps.",
+        actions=("bug-report", "reboot"),
+    ),
+    doc="""The kernel does not crash in the driver's module.
+
+    An oops (NULL pointer, page fault, general protection fault) whose RIP is in nvidia, nvidia_uvm, nvidia_modeset, or
+    nvidia_drm is a bug of the driver with this kernel; no setting repairs it.
+    """,
+    rank=31,
+    references=threads("CachyOS/CachyOS-PKGBUILDS#1764"),
+)
