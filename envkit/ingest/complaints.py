@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.computed import computed
+from envkit.ingest.computed import computed, settled
 from envkit.ingest.ends import ended
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
@@ -83,7 +83,7 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
-        if match.start() < worked and _of_the_past(text, match.start()):
+        if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())
