@@ -8,12 +8,17 @@ from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 
 PROMPT = regex(
-    r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) ?|(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
+    r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) ?"
+    r"|(?:\([\w.-]{1,40}\) )?(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
+    r"|[a-z_][\w-]{0,31}@[\w.-]{1,60}(?::[~/][^\n>]{0,80}> | [~/][^\n%]{0,60} ?% )"
     r"|In \[\d{1,4}\]: ?|>>> |[!%](?=[a-z]))(?=\S)"
 )
 _NOTE = regex(
     r"# ?(?:(?:right|yes|sure|expected|as expected|known|ok|of course)(?:[,;.]|\s{0,4}$)|[^\n]{0,100}?(?<!not )\b"
-    r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless|not needed here)\b)",
+    r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless"
+    r"|not (?:needed|used|required|wanted|supposed to)|forgot"
+    r"|(?:my|wrong) (?:mistake|typo|env(?:ironment)?|python|shell"
+    r"|terminal|folder))\b)",
     re.IGNORECASE,
 )
 _MEANT = regex(r"# ?[^\n]{0,100}\b(?:on purpose|by design|deliberately|intentionally)\b", re.IGNORECASE)

@@ -61,7 +61,8 @@ _UNRELATED = regex(
     r"|xdpyinfo)\b"
 )
 _HARMLESS = regex(
-    r"\s{0,8}(?:WARNING\b|W: |WARN\b)|ERROR: pip's dependency resolver does not currently take into account"
+    r"\s{0,8}(?:WARNING\b|W: |WARN\b|\d[\d.]{0,6} seconds \(IMPORT FAILED\))"
+    r"|ERROR: pip's dependency resolver does not currently take into account"
 )
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above
 from envkit.ingest.meant import asks_for_help
-from envkit.ingest.sessions import asked_by, machine_of, program_of, python_of, reads_a_log, same_python
+from envkit.ingest.sessions import (
+    asked_by,
+    goes_on_to,
+    in_another_way,
+    machine_of,
+    program_of,
+    python_of,
+    reads_a_log,
+    same_python,
+)
 from envkit.ingest.text import Text
 from envkit.ingest.typed import programs
 from envkit.model.kept import kept
@@ -21,12 +30,13 @@ _PRINTED = regex(
     r"|^(?:Result = PASS|Test PASSED|# Avg bus bandwidth {1,8}: {1,4}\d)"
     r"|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b|\[(?:Cuda|Gpu)Device\(id=\d"
     r"| {2}100% GPU {2}|/device:GPU:0 with \d{2,7} MB memory|msg=\"inference compute\"[^\n]{0,200}\blibrary=cuda"
-    r"|\bLoading model weights took \d|^SUCCESS!$",
+    r"|\bLoading model weights took \d|^SUCCESS!$|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
 _WORDS = (
     *("device='cuda:", "Result = PASS", "Test PASSED", "# Avg bus bandwidth", "layers to GPU", "CudaDevice(id="),
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
+    "PaddlePaddle works well on",
 )
 _ON_GPU = regex(r"\.cuda\(|\bdevice ?= ?f?[\"']cuda|\.to\( ?f?[\"']cuda|\.device\([\"']cuda")
 _FAILED = regex(
@@ -43,7 +53,8 @@ _NOT_ON_GPU = regex(
     r"\b(?:cpu|CPU|(?<![TIH]PU available: )False|ROCm|rocm|HIP|AMD|Radeon|gfx\d{3,4}|MPS|mps)\b"
     r"|\b[Nn]o (?:\w{1,10} )?(?:GPU|gpu|device|CUDA)"
     r"|\b(?:GPU|CUDA|gpu|cuda) (?:is )?not\b|\b(?:not|un)(?: |)available\b|\b[Cc]ould not\b|\b[Ff]ail(?:s|ed|ure)\b"
-    r"|\b0 GPUs?\b|\bGPUs?[:=] ?0\b|\binf\b|\bhangs?\b|\bslow\b|\^C|\b[Xx]id\b|\bfatal\b|\bOOM\b|\bout of memory\b"
+    r"|\b0 GPUs?\b|\bGPUs?[:=] ?0(?![.\d])|\binf\b|\bhangs?\b|\bslow\b|\^C"
+    r"|\b[Xx]id\b|\bfatal\b|\bOOM\b|\bout of memory\b"
 )
 _RUNS = ("python", "torchrun", "accelerate launch", "deepspeed", ".py")
 _SEES = regex(
@@ -59,12 +70,13 @@ _LOOKS = regex(
     r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
     r"|readlink"
     r"|apt(?:-cache)? (?:list|show|policy|search)|(?:uv )?pip3? (?:list|show|freeze|check|--version|-V)"
-    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list))\b"
+    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc (?:--version|-V)|nvidia-smi)\b"
     rf"|\bimport {_FRAMEWORK}\b|\bfind_spec\b"
     rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
 )  # what only asks whether a thing is there
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
+_FOUND = regex(r"PhysicalDevice\(name='/physical_device:GPU:\d")
 _LONGEST = 60  # lines that a program prints
 
 
@@ -89,6 +101,7 @@ def places(text: Text) -> Iterator[int]:
 def used(text: Text) -> int:
     """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
     seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
+    seen += [match.start() for match in text.matches(_FOUND, "/physical_device:GPU:")]
     seen += [
         match.start()
         for match in text.matches(_COLLECTED, "Is CUDA available:")
@@ -105,29 +118,36 @@ def last_failure(text: Text, offset: int) -> int:
 def settled(text: Text, offset: int) -> bool:
     """Whether a later line of the same session shows that what failed at `offset` does not matter.
 
-    Somebody looked for a thing, or did it with one Python, and then used the GPU with another; a program failed, and
-    then one ran. It is not so for what the text asks about, for logs, for builds, and for what failed on another
-    machine or in a container.
+    Somebody looked for a thing, or did it with one Python, and then used the GPU with another, on the next machine or
+    in a container; a program or a service failed, and then it ran. It is not so for what the text asks about, for
+    builds, for what fails in a container or in a log and works outside of it, and for what root or a variable mends.
     """
     command = asked_by(text, offset)
-    if not command or reads_a_log(command) or asks_for_help(text):
+    if not command or asks_for_help(text):
         return False
+    if reads_a_log(command):
+        return any(end > offset and asked_by(text, end) == command for end in places(text))
     program = program_of(command)
     looked = bool(program or _LOOKS.search(command) or _REFUSED in text.line_at(offset))
-    later = (command_above(text, end) for end in (_of_runs(text) if program else (used(text),)) if end > offset)
-    return any(_outdone(command, each, looked) for each in later if not program or program_of(each) == program)
+    for end in _of_runs(text) if program else (used(text),):
+        later = command_above(text, end) if end > offset and not in_another_way(text, offset, end) else ""
+        if later and (not program or program_of(later) == program) and _outdone(command, later, looked):
+            return True
+        if later and looked and not program and goes_on_to(text, offset, end):
+            return True
+    return False
 
 
 def _outdone(command: str, later: str, looked: bool) -> bool:
     """Whether the later command ran where the first did, which only looked or is of another Python."""
-    if not later or machine_of(command) != machine_of(later):
+    if machine_of(command) != machine_of(later):
         return False
     return looked or (_PYTHON in command and not same_python(python_of(command), python_of(later)))
 
 
 @kept
 def _of_runs(text: Text) -> tuple[int, ...]:
-    """Where programs begin to print that speak of the GPU that they use, and of nothing that fails."""
+    """The last lines of programs that speak of the GPU that they use, and of nothing that fails."""
     found = []
     for index in text.lines_with(*_RUNS):
         line = text.lines[index]
@@ -140,5 +160,5 @@ def _of_runs(text: Text) -> tuple[int, ...]:
             answer.append(below)
         said = "\n".join(answer)
         if _SPEAKS.search(said) and not (_FAILED.search(said) or _NOT_ON_GPU.search(said)):
-            found.append(text.start(index + 1))
+            found.append(text.start(index + len(answer)))
     return tuple(found)

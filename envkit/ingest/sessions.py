@@ -16,8 +16,16 @@ _ELSEWHERE = regex(
     r"(?=(?:[ .]| -)[^\n|]{0,200}\b(?:run|exec|enter|shell|python|bash|sh)\b"
     r"|[^\n|]{0,200}\bpython)"
 )  # what runs the rest of its line at another place
+_AS_ROOT = regex(r"[#$>] ?sudo\b|^root@|^# ")
+_WITH_VARIABLE = regex(r"[#$>;&] ?(?:env )?(?:-u )?(?:CUDA|LD|NVIDIA|PYTHON|JAX|XLA|TF)_?[A-Z_]{0,40}=\S{0,200} ")
+_REPAIRS = regex(
+    r"[#$>;&] ?(?:sudo )?(?:unset|export (?!PATH=)|modprobe|nvidia-modprobe|rmmod|chmod|chown|usermod|newgrp|ldconfig$"
+    r"|mknod|systemctl (?:re)?start|nvidia-smi (?:-r|-pm|-c|--gpu-reset)\b)"
+)
+_BACK = regex(r"[#$>%] ?(?:exit|logout)\b")
 _ENGINES = frozenset(("docker", "podman", "nerdctl", "kubectl", "singularity", "apptainer", "enroot"))
 _CONTAINER = regex(r"@(?=[a-f]{0,11}\d)[0-9a-f]{12}:")
+_ENTERS = regex(r"[#$>%] ?(?:ssh|salloc|srun|wsl|distrobox enter|toolbox enter)\b")
 _RUN = regex(
     r"(?<![\w.-])(?:python[\d.]{0,5}|py(?= -?[\d.]{0,5} ?\S{1,80}\.py)|torchrun|deepspeed|ipython3?"
     r"|accelerate launch)(?:\.exe)?\b"
@@ -46,10 +54,13 @@ _LONGEST = 400  # lines of one answer
 
 
 def asked_by(text: Text, offset: int) -> str:
-    """The line with the command that printed what stands at `offset`; '' where an empty line is in between."""
+    """The line with the command that printed what stands at `offset`; '' where an empty line is in between.
+
+    What a command line holds is of that command, what somebody typed as a remark of none.
+    """
     index = text.index(offset)
-    if PROMPT.match(text.lines[index]):
-        return ""
+    if prompt := PROMPT.match(text.lines[index]):
+        return "" if text.lines[index].startswith("#", prompt.end()) else text.lines[index]
     above = command_above(text, offset)
     for number in range(index - 1, max(index - _LONGEST, -1), -1):
         if text.lines[number] == above:
@@ -80,6 +91,28 @@ def machine_of(command: str) -> str:
         return elsewhere[0]
     host = _HOST.search(head)
     return host["host"] if host else ""
+
+
+def in_another_way(text: Text, offset: int, end: int) -> bool:
+    """Whether what came later was done as root, with a variable set, or after a repair: then the first is a fault."""
+    before, later = asked_by(text, offset), command_above(text, end)
+    lines = text.lines[text.index(offset) + 1 : text.index(end)][:_LONGEST]
+    repaired = any(_REPAIRS.search(line) for line in lines if PROMPT.match(line))
+    return repaired or any(way.search(later) and not way.search(before) for way in (_AS_ROOT, _WITH_VARIABLE))
+
+
+def goes_on_to(text: Text, offset: int, end: int) -> bool:
+    """Whether a command between the two places goes on to another machine or into a container, and none comes back.
+
+    What stands at `offset` was said before it, so that it is of a place that was left.
+    """
+    first, last = text.index(offset), text.index(end)
+    if last - first > _LONGEST or _ELSEWHERE.search(asked_by(text, offset)):
+        return False
+    commands = [line for line in text.lines[first + 1 : last + 1] if PROMPT.match(line)]
+    return any(_ELSEWHERE.search(line) or _ENTERS.search(line) for line in commands) and not any(
+        map(_BACK.search, commands)
+    )
 
 
 def inside_container(text: Text, offset: int) -> bool:
