@@ -183,7 +183,9 @@ def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message |
 def _outweighed(environment: Environment, message: Message) -> bool:
     """Whether it speaks of a driver that nevertheless answers, as what a container's host manages does."""
     own = all_checks().get(message.signature.partition("/")[0])
-    return bool(environment.gpus.value) and own is not None and own.layer <= Layer.USER_SPACE_DRIVER
+    started = environment.driver.cuda_init
+    answers = bool(environment.gpus.value) or (started.known and started.get().code == 0)
+    return answers and own is not None and own.layer <= Layer.USER_SPACE_DRIVER
 
 
 def unread(environment: Environment) -> bool:

@@ -8,21 +8,34 @@ from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 
 PROMPT = regex(
-    r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) ?|(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
-    r"|In \[\d{1,4}\]: ?|>>> )(?=\S)"
+    r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) ?"
+    r"|(?:\([\w.-]{1,40}\) )?(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
+    r"|[a-z_][\w-]{0,31}@[\w.-]{1,60}(?::[~/][^\n>]{0,80}> | [~/][^\n%]{0,60} ?% )"
+    r"|In \[\d{1,4}\]: ?|>>> |[!%](?=[a-z]))(?=\S)"
 )
 _NOTE = regex(
     r"# ?(?:(?:right|yes|sure|expected|as expected|known|ok|of course)(?:[,;.]|\s{0,4}$)|[^\n]{0,100}?(?<!not )\b"
-    r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless|not needed here)\b)",
+    r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless"
+    r"|not (?:needed|used|required|wanted|supposed to)|forgot"
+    r"|(?:my|wrong) (?:mistake|typo|env(?:ironment)?|python|shell"
+    r"|terminal|folder))\b)",
     re.IGNORECASE,
 )
 _MEANT = regex(r"# ?[^\n]{0,100}\b(?:on purpose|by design|deliberately|intentionally)\b", re.IGNORECASE)
 _DOCUMENT = regex(
     r"[#$>❯] ?(?:sudo )?(?:cat|less|more|bat|head|tail|sed|e?grep|rg|ag|awk)\b[^\n]{0,200}?(?:\.(?:md|rst|adoc)\b"
-    r"|\b(?:README|CHANGELOG|CHANGES|NEWS|TODO|NOTES?|notes?|faq|FAQ)\b)"
+    r"|\b(?:README|CHANGELOG|CHANGES|NEWS|TODO|NOTES?|notes?|faq|FAQ|motd)\b)"
     r"|[#$>❯] ?(?:history|tldr|man|gh run|git (?:log|diff|show|grep|blame))\b"
     r"|[#$>❯] ?(?:rg|ag|e?grep -[a-zA-Z]{0,4}[rR][a-zA-Z]{0,4})\b(?![^\n]{0,200}(?:/var/log|\.log\b))"
 )
+_FILE = regex(
+    r"[#$>❯] ?(?:sudo )?(?:cat|less|more|bat|head|tail|sed|e?grep|rg|type|Get-Content)\b(?![^\n|]{0,200}(?:\.log\b"
+    r"|/var/log/))"
+    r"[^\n|]{0,160}?(?:[/~.][\w.]{0,20}(?:rc|profile|aliases|env|environment)\b|\.(?:sh|conf|cfg|ini|toml|ya?ml|env"
+    r"|py|service|rules"
+    r"|list|txt|nix|mk|cmake|bat|ps1)\b|Dockerfile|Makefile|/etc/)"
+)
+_COMMENT = regex(r"\s{0,12}(?:#|//|;|--|::|REM\b|<!--)")
 _LONGEST = 100  # lines below a command that are looked through
 
 
@@ -57,5 +70,22 @@ def _command(text: Text, index: int) -> int:
 
 
 def of_a_document(text: Text, offset: int) -> bool:
-    """Whether it stands in what a command shows of notes, of a manual or of sources: nothing that happened just now."""
-    return _DOCUMENT.search(command_above(text, offset)) is not None
+    """Whether it stands in what a command shows of notes, of a manual or of sources: nothing that happened just now.
+
+    So does a comment in a file that is shown, which says what a line of it is for.
+    """
+    if _DOCUMENT.search(command_above(text, offset)):
+        return True
+    return _COMMENT.match(text.line_at(offset)) is not None and _FILE.search(_shown_by(text, offset)) is not None
+
+
+def _shown_by(text: Text, offset: int) -> str:
+    """The nearest line above with a command that is no comment itself."""
+    index = text.index(offset)
+    for number in range(index - 1, max(index - _LONGEST, -1), -1):
+        line = text.lines[number]
+        if not line.strip():
+            return ""
+        if not _COMMENT.match(line) and PROMPT.match(line):
+            return line
+    return ""

@@ -24,7 +24,8 @@ from envkit.ingest.clues import (
     PythonFact,
     Variable,
 )
-from envkit.ingest.python import cudnn_of, framework_of, python_environment
+from envkit.ingest.environments import python_environments
+from envkit.ingest.python import cudnn_of, framework_of
 from envkit.ingest.text import Text
 from envkit.model import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
 from envkit.model.observed import TOLD
@@ -56,7 +57,7 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     facts = _scalars(told) | _lists(told)
     _add(facts, "gpus", _gpus(told))
     _add(facts, "variables", _variables(told))
-    _add(facts, "pythons", python_environment([(entry.clue, entry.source) for entry in told]))
+    _add(facts, "pythons", python_environments(text, [(entry.clue, entry.source) for entry in told]))
     _drop_contradictions(facts, told)
     facts["messages"] = found(tuple(messages), "text")
     return with_facts(Environment(origin=PASTED), facts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.computed import computed
+from envkit.ingest.computed import computed, settled
 from envkit.ingest.ends import ended
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
@@ -62,7 +62,8 @@ _UNRELATED = regex(
     r"|xdpyinfo)\b"
 )
 _HARMLESS = regex(
-    r"\s{0,8}(?:WARNING\b|W: |WARN\b)|ERROR: pip's dependency resolver does not currently take into account"
+    r"\s{0,8}(?:WARNING\b|W: |WARN\b|\d[\d.]{0,6} seconds \(IMPORT FAILED\))"
+    r"|ERROR: pip's dependency resolver does not currently take into account"
 )
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
@@ -84,7 +85,7 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
-        if match.start() < worked and _of_the_past(text, match.start()):
+        if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())

@@ -1,4 +1,7 @@
-"""Where a text shows that a program computed on an NVIDIA GPU: there the driver, its libraries and a build work."""
+"""Where a text shows that a program computed on an NVIDIA GPU: there the driver, its libraries and a build work.
+
+What failed before that in the same session, while somebody only looked whether a thing is there, is settled by it.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,34 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.ingest.answers import PROMPT, command_above
+from envkit.ingest.meant import asks_for_help
+from envkit.ingest.sessions import (
+    asked_by,
+    goes_on_to,
+    in_another_way,
+    machine_of,
+    program_of,
+    python_of,
+    reads_a_log,
+    same_python,
+)
 from envkit.ingest.text import Text
 from envkit.ingest.typed import programs
+from envkit.model.kept import kept
 
 _PRINTED = regex(
     r"(?<![\w.])tensor\((?:\[{1,4} {0,8})?-?(?:\d|True|False|nan|inf)[^\n]{0,300}?device='cuda:\d"
     r"|^(?:Result = PASS|Test PASSED|# Avg bus bandwidth {1,8}: {1,4}\d)"
     r"|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b|\[(?:Cuda|Gpu)Device\(id=\d"
     r"| {2}100% GPU {2}|/device:GPU:0 with \d{2,7} MB memory|msg=\"inference compute\"[^\n]{0,200}\blibrary=cuda"
-    r"|\bLoading model weights took \d|^SUCCESS!$",
+    r"|\bLoading model weights took \d|^SUCCESS!$|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
 _WORDS = (
     *("device='cuda:", "Result = PASS", "Test PASSED", "# Avg bus bandwidth", "layers to GPU", "CudaDevice(id="),
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
+    "PaddlePaddle works well on",
 )
 _ON_GPU = regex(r"\.cuda\(|\bdevice ?= ?f?[\"']cuda|\.to\( ?f?[\"']cuda|\.device\([\"']cuda")
 _FAILED = regex(
@@ -27,6 +44,43 @@ _FAILED = regex(
 )
 
 
+_SPEAKS = regex(
+    r"\b(?:GPUs?|gpus?|VRAM|vram|NCCL|nccl|TFLOPS?|NVIDIA|GeForce|Tesla|Quadro|TITAN)\b|\bTFLOP/s|\bRTX [\dAP]"
+    r"|\bcuda:\d"
+    r"|\b(?:using|on|device[:=]?|backend[:=]?) (?:CUDA|cuda)\b"
+)  # what a program says that uses one
+_NOT_ON_GPU = regex(
+    r"\b(?:cpu|CPU|(?<![TIH]PU available: )False|ROCm|rocm|HIP|AMD|Radeon|gfx\d{3,4}|MPS|mps)\b"
+    r"|\b[Nn]o (?:\w{1,10} )?(?:GPU|gpu|device|CUDA)"
+    r"|\b(?:GPU|CUDA|gpu|cuda) (?:is )?not\b|\b(?:not|un)(?: |)available\b|\b[Cc]ould not\b|\b[Ff]ail(?:s|ed|ure)\b"
+    r"|\b0 GPUs?\b|\bGPUs?[:=] ?0(?![.\d])|\binf\b|\bhangs?\b|\bslow\b|\^C"
+    r"|\b[Xx]id\b|\bfatal\b|\bOOM\b|\bout of memory\b"
+)
+_RUNS = ("python", "torchrun", "accelerate launch", "deepspeed", ".py")
+_SEES = regex(
+    r"\bis_available\(\)[^\n]{0,120}\n(?:[^\n]{0,200}\n)?[^\n]{0,80}(?<![^\s:])True(?!\S)"
+    r"(?![^\n]{0,60}\b(?:AMD|Radeon)\b)"
+)
+_COLLECTED = regex(r"^Is CUDA available: (?:True|Yes)$", re.MULTILINE)
+_COLLECTS, _PYTHON = "collect_env", "python"
+_FRAMEWORK = r"(?:torch|tensorflow|jax|cupy|onnxruntime|paddle|paddlepaddle|mxnet)"
+_LOOKS = regex(
+    r"(?:[#$>❯➜»λ!%:;&|(] ?|\bdo )(?:sudo |time )?(?:cat|less|more|head|tail|ls|which|type|command -v|whereis"
+    r"|where(?:\.exe)?"
+    r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
+    r"|readlink"
+    r"|apt(?:-cache)? (?:list|show|policy|search)|(?:uv )?pip3? (?:list|show|freeze|check|--version|-V)"
+    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc (?:--version|-V)|nvidia-smi)\b"
+    rf"|\bimport {_FRAMEWORK}\b|\bfind_spec\b"
+    rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
+)  # what only asks whether a thing is there
+_REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
+_LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
+_FOUND = regex(r"PhysicalDevice\(name='/physical_device:GPU:\d")
+_LONGEST = 60  # lines that a program prints
+
+
+@kept
 def computed(text: Text) -> int:
     """The last place that shows a computation on a GPU, -1 where there is none."""
     return max(places(text), default=-1)
@@ -40,3 +94,71 @@ def places(text: Text) -> Iterator[int]:
         answer = [line for line, _ in program.answer]
         if _ON_GPU.search(program.code) and any(map(str.strip, answer)) and not any(map(_FAILED.search, answer)):
             yield program.below
+    yield from _of_runs(text)
+
+
+@kept
+def used(text: Text) -> int:
+    """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
+    seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
+    seen += [match.start() for match in text.matches(_FOUND, "/physical_device:GPU:")]
+    seen += [
+        match.start()
+        for match in text.matches(_COLLECTED, "Is CUDA available:")
+        if _COLLECTS in command_above(text, match.start())
+    ]
+    return max((computed(text), *seen))
+
+
+def last_failure(text: Text, offset: int) -> int:
+    """Where words behind `offset` last tell of a failure, -1 where none do."""
+    return max((match.start() for match in _LATER.finditer(text.whole, offset)), default=-1)
+
+
+def settled(text: Text, offset: int) -> bool:
+    """Whether a later line of the same session shows that what failed at `offset` does not matter.
+
+    Somebody looked for a thing, or did it with one Python, and then used the GPU with another, on the next machine or
+    in a container; a program or a service failed, and then it ran. It is not so for what the text asks about, for
+    builds, for what fails in a container or in a log and works outside of it, and for what root or a variable mends.
+    """
+    command = asked_by(text, offset)
+    if not command or asks_for_help(text):
+        return False
+    if reads_a_log(command):
+        return any(end > offset and asked_by(text, end) == command for end in places(text))
+    program = program_of(command)
+    looked = bool(program or _LOOKS.search(command) or _REFUSED in text.line_at(offset))
+    for end in _of_runs(text) if program else (used(text),):
+        later = command_above(text, end) if end > offset and not in_another_way(text, offset, end) else ""
+        if later and (not program or program_of(later) == program) and _outdone(command, later, looked):
+            return True
+        if later and looked and not program and goes_on_to(text, offset, end):
+            return True
+    return False
+
+
+def _outdone(command: str, later: str, looked: bool) -> bool:
+    """Whether the later command ran where the first did, which only looked or is of another Python."""
+    if machine_of(command) != machine_of(later):
+        return False
+    return looked or (_PYTHON in command and not same_python(python_of(command), python_of(later)))
+
+
+@kept
+def _of_runs(text: Text) -> tuple[int, ...]:
+    """The last lines of programs that speak of the GPU that they use, and of nothing that fails."""
+    found = []
+    for index in text.lines_with(*_RUNS):
+        line = text.lines[index]
+        if not (PROMPT.match(line) and program_of(line)) or reads_a_log(line):
+            continue
+        answer = []
+        for below in text.lines[index + 1 : index + 1 + _LONGEST]:
+            if PROMPT.match(below):
+                break
+            answer.append(below)
+        said = "\n".join(answer)
+        if _SPEAKS.search(said) and not (_FAILED.search(said) or _NOT_ON_GPU.search(said)):
+            found.append(text.start(index + len(answer)))
+    return tuple(found)

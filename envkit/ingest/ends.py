@@ -7,6 +7,7 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
+from envkit.ingest.computed import settled
 from envkit.ingest.text import Text
 from envkit.tables.findings import MessageEnd
 from envkit.tables.loader import read
@@ -18,8 +19,12 @@ _THEN = "&"  # between words of which the second stand somewhere behind the firs
 
 def ended(text: Text, signature: str) -> int:
     """The last place at which what such messages tell of is over, -1 where there is none: earlier ones do not count."""
-    ends = (*_ends().get(signature, ()), *_ends().get(signature.partition("/")[0], ()))
-    return max((_last(text, words) for words in ends), default=-1)
+    return max((_last(text, words) for end in _ends_of(signature) for words in end.words), default=-1)
+
+
+def over(text: Text, signature: str, offset: int) -> bool:
+    """Whether such a message at `offset` is of a look at one Python, before another one used the GPU."""
+    return any(end.by_use for end in _ends_of(signature)) and settled(text, offset)
 
 
 def _last(text: Text, words: str) -> int:
@@ -47,6 +52,11 @@ def of_an_older_boot(text: Text, offset: int) -> bool:
     return False
 
 
+def _ends_of(signature: str) -> tuple[MessageEnd, ...]:
+    ends = _ends()
+    return tuple(ends[name] for name in (signature, signature.partition("/")[0]) if name in ends)
+
+
 @cache
-def _ends() -> Mapping[str, tuple[str, ...]]:
-    return {row.signature: row.words for row in read(MessageEnd)}
+def _ends() -> Mapping[str, MessageEnd]:
+    return {row.signature: row for row in read(MessageEnd)}

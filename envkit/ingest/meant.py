@@ -1,4 +1,4 @@
-"""What somebody means to be as it is: a machine without a GPU."""
+"""What somebody means to be as it is, or knows the reason of: a machine without a GPU, memory that others use."""
 
 from __future__ import annotations
 
@@ -31,12 +31,43 @@ _ASKS = regex(
 )
 
 
+def asks_for_help(text: Text) -> bool:
+    """Whether the text asks for a reason or for help: what it shows is no machine in order then."""
+    return _ASKS.search(text.whole) is not None
+
+
 def without_gpu(text: Text) -> re.Match[str] | None:
     """Where the text says that the machine has no GPU on purpose; None where it asks for a reason all the same."""
-    if _ASKS.search(text.whole):
+    if asks_for_help(text):
         return None
     for match in text.matches(_ABSENT, *_WORDS):
         behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
         if behind.count(". ") < 2 and _AND_MEANT.search(behind):  # in this sentence, or in a short next one
             return match
     return next(iter(text.matches(_WITHOUT, *_WORDS)), None)
+
+
+_AMOUNT = r"(?:\d[\d.,]{0,6} ?(?:[GM]i?B|gigs?)\b|memory\b|VRAM\b)"
+_KNOWN_USER = regex(
+    rf"\b(?:the|those|these|its?|this|that) (?:\w{{2,12}} ){{0,2}}(?:other )?{_AMOUNT}[^.\n]{{0,30}}"
+    r"(?:\b(?:is|are|belongs? to|comes? from|goes to)|'s) [^.\n]{0,40}?\b(?:notebook|kernel|container|pod|jobs?"
+    r"|server|process(?:es)?"
+    r"|model|session|desktop|colleagues?|tenants?|users?|neighbou?rs?|ollama|vllm|comfyui|host)\b"
+    r"|\b(?:do|can|will|does|could)(?: not|n'?t) (?:see|show|list) (?:the )?(?:other (?:users|containers|pods"
+    r"|tenants)'? )?process(?:es)?"
+    r"(?: (?:of|in|from) other| outside)|\bprocess(?:es)? (?:of|in|from) other[^.\n]{0,40}\b(?:not|hidden|invisible)\b"
+    r"|\btime-slic(?:ed|ing)\b|\bhidepid=(?:[124]|invisible|noaccess)\b",
+    re.IGNORECASE,
+)
+_NOBODYS = regex(
+    r"\b(?:zombies?|defunct|orphan(?:ed)?|dead|killed|kill -9|crash(?:ed)?|leak(?:ed|s)?|never (?:freed|released)"
+    r"|still (?:held|used|in use)"
+    r"|nobody|no longer|gone|out of memory)\b",
+    re.IGNORECASE,
+)
+
+
+def processes_hidden(text: Text) -> bool:
+    """Whether the text says whose memory is in use although no process is listed, and calls nobody dead."""
+    told = next(text.matches(_KNOWN_USER, "B", "emory", "VRAM", "rocess", "slic", "hidepid", "gig"), None)
+    return told is not None and not (_NOBODYS.search(text.whole) or asks_for_help(text))

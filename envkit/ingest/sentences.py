@@ -134,6 +134,10 @@ _SINCE = regex(
     r"|\b(?:if (?:it|this|that|you|something|anything) ever|in case|should (?:it|you) ever)\b[^.;\n]{0,80}$",
     re.IGNORECASE,
 )
+_IN_CASE = regex(r"\bif (?:the|a|an|it|this|that|your|you|any)\b[^.;\n]{0,80}$", re.IGNORECASE)
+_THEN_DO = regex(
+    r"[^.;\n]{0,80}[,:] (?:please )?(?:see|try|run|use|check|read|consult|refer|contact|visit|follow)\b", re.IGNORECASE
+)  # `if the driver fails to load, see …`: advice for a case that need not be this one
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
 
 
@@ -186,6 +190,8 @@ def stated(text: Text, start: int, end: int) -> bool:
     if _ELSEWHERE.search(words):
         return False
     if _SINCE.search(words[:place]):
+        return False
+    if _IN_CASE.search(words[:place]) and _THEN_DO.match(words[place + end - start :]):
         return False
     near = words[max(place - _NEAR, 0) : place]
     return not _DENIAL.search(near) and not _CURED.search(near)

@@ -15,7 +15,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.cleaning import rejoined
-from envkit.ingest.ends import ended, of_an_older_boot
+from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import asserted, denied
 from envkit.ingest.text import ALIKE, Part, Text, as_one
@@ -82,14 +82,16 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         windows = [near for near in around if _holds_needed(text, signature, *near)]
         if not windows or not signature.counts_where(text.says):
             continue
-        over = ended(text, signature.signature)
+        end_of_it = ended(text, signature.signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
-                if match.start() <= over or match.groups() in told or of_an_older_boot(text, match.start()):
+                if match.start() <= end_of_it or match.groups() in told or of_an_older_boot(text, match.start()):
                     continue
                 place = match.start(), match.end()
                 if acknowledged(text, match.start()) or of_a_document(text, match.start()):
+                    continue
+                if over(text, signature.signature, match.start()):
                     continue
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())

@@ -53,10 +53,14 @@ class MessageCause:
 @table("message_ends.csv", "signature")
 @record
 class MessageEnd:
-    """Words that end what a message told of: it counts only where none of them stands behind it in the text."""
+    """What ends what a message told of: words, or a program that used the GPU, where one stands behind it in the text.
+
+    A message counts only where none does.
+    """
 
     signature: str  # a signature, or a check's id for all its signatures
     words: tuple[str, ...]  # in lower case
+    by_use: bool  # whether a Python without a thing does not matter where another one used the GPU
     reference: str  # where both were seen
 
 

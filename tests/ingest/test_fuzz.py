@@ -121,7 +121,7 @@ def test_noise_tells_no_message_and_no_fail(count: int) -> None:
 # A mutation that takes that away leaves what a faulty machine shows.
 # Sets of machines in which nearly every sign of trouble is outweighed by another part of the text.
 SETS_BY_CONTRAST = tuple(
-    f"healthy-{name}-" for name in ("third", "fourth", "fifth", "seventh", "eighth", "ninth", "variant")
+    f"healthy-{name}-" for name in ("third", "fourth", "fifth", "seventh", "eighth", "ninth", "tenth", "variant")
 )
 BY_CONTRAST = {
     *("healthy-machine-gcp-a2-one", "healthy-machine-hgx4-no-fm", "healthy-machine-nvlink-pair-of-three"),

@@ -14,7 +14,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import Installed, build_of, installs, nothing_to_judge
+from envkit.checks.frameworks.installs import Installed, build_of, installs, nothing_to_judge, release
 from envkit.model import Environment, LibraryUse, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _WHEELS = "Install the libraries as wheels."
+_CONDA_TOOLKITS = ("cudatoolkit", "cuda-toolkit", "cuda-runtime", "cuda-cudart")
 _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
 
@@ -91,9 +92,16 @@ def _toolkits_of_other_release(environment: Environment, matrix: Matrix) -> list
     for item in installs(environment, "tensorflow"):
         row = build_of(environment, item.framework, matrix)
         cuda = None if row is None or row.bundles_cuda else row.cuda
-        if cuda is not None and not any(_same_names(cuda, toolkit.version) for toolkit in toolkits):
+        there = [*(toolkit.version for toolkit in toolkits), *_of_conda(item.python)]
+        if cuda is not None and not any(_same_names(cuda, version) for version in there):
             found.append((item, cuda, shown))
     return found
+
+
+def _of_conda(python: PythonEnvironment) -> list[Version]:
+    """The releases of CUDA whose libraries conda put into the environment."""
+    packages = [each for each in python.distributions if each.name in _CONDA_TOOLKITS and each.installer == "conda"]
+    return [version for each in packages if (version := release(each.version)) is not None]
 
 
 def _same_names(wanted: Version, toolkit: Version) -> bool:

@@ -11,7 +11,7 @@ from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
@@ -26,11 +26,13 @@ from envkit.checks.frameworks.installs import (
     distribution_evidence,
     first_python,
     gpu_present,
+    idle_beside,
     installs,
     nothing_to_judge,
     pip,
     release,
 )
+from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message
 from envkit.model.observed import is_told
 
@@ -75,6 +77,7 @@ def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_IDLE = "another framework uses the GPU here, and nothing shows that this one runs"
 _EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
@@ -165,7 +168,9 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
         fix = by_conda(environment, matrix, item) or replacement(
             environment, matrix, item, "Replace it with a CUDA build."
         )
-        if present or missed:
+        if not missed and idle_beside(environment, item):
+            yield skip(f"{item.framework.package} {_CPU_ONLY_TITLE}; {_IDLE}", subject=item.subject, evidence=evidence)
+        elif present or missed:
             yield fault.found(
                 [*evidence, *message_evidence(environment, missed)],
                 title=f"{item.framework.package} {_CPU_ONLY_TITLE}",
@@ -271,6 +276,12 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
             others = [other.framework for other in installs(environment) if other.framework.name != "jax"]
             beside = any(other.cuda or other.name == "tensorflow" for other in others)
             unasked = beside and not seen(environment, "jax-no-cuda-plugin")  # JAX came with something else
+            if jaxlib is None and only_shown(environment) and cuda_works(environment):
+                yield skip("JAX's own packages are not listed, and CUDA works", subject=item.subject, evidence=evidence)
+                continue
+            if unasked and idle_beside(environment, item):
+                yield skip(f"JAX has no CUDA plug-in; {_IDLE}", subject=item.subject, evidence=evidence)
+                continue
             status = Status.WARN if unasked else Status.FAIL
             yield _NO_PLUGIN.found(evidence, subject=item.subject, remedy=fix, status=status)
         else:

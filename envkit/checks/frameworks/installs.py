@@ -11,7 +11,9 @@ from envkit.checks.engine.command import PYTHON, Command, Word, run
 from envkit.checks.engine.evidence import silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
+from envkit.checks.engine.messages import only_shown
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
 from envkit.model.observed import is_told
 
@@ -120,6 +122,12 @@ def gpu_present(environment: Environment) -> bool | None:
         return True
     looked = environment.pci_gpus.known or environment.pci_gpus.absent
     return False if looked and not _hidden_gpu(environment) else None
+
+
+def idle_beside(environment: Environment, item: Installed) -> bool:
+    """Whether a pasted text only lists this framework, while another one of its environment used the GPU."""
+    others = (other.framework for other in installs(environment) if other.framework.name != item.framework.name)
+    return only_shown(environment) and bool(cuda_works(environment)) and any(other.cuda for other in others)
 
 
 def built_for_amd(environment: Environment) -> bool:

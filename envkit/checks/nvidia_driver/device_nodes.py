@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, driver_lives_elsewhere, kind, known, many
+from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -76,7 +76,7 @@ def given_to_others(environment: Environment) -> tuple[DeviceNode, ...]:
     rank=10,
     explained_by=("gpu-fallen-off-bus", "gpu-bound-to-vfio", "rm-init-adapter-failed", *_NOT_LOADED),
     fix="Enable nvidia-persistenced, or install nvidia-modprobe with its setuid bit, or the udev rules.",
-    elsewhere=NO_OWN_DRIVER,
+    elsewhere=NO_PCI_GPU,
     references=("https://github.com/NVIDIA/DCGM", "https://github.com/NVIDIA/gpu-operator"),
 )
 def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -92,7 +92,7 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
         yield reported
     elif nodes is None:
         yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
-    elif not loaded(environment) or kind(environment) is MachineKind.JETSON:
+    elif not loaded(environment):
         yield skip("without a loaded kernel module, there are no device files")
     elif missing := _missing(environment, nodes):
         evidence = [_nodes_evidence(environment), known(environment, "driver.procfs_gpus")]

@@ -14,8 +14,8 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
-from envkit.checks.nvidia_driver.driver_state import answered
-from envkit.model import DriverLibrary, Environment
+from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
+from envkit.model import PASTED, DriverLibrary, Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -32,7 +32,7 @@ def _first_libcuda(environment: Environment) -> DriverLibrary | None:
                 return library
     cached = [library for library in candidates if library.in_ld_cache]
     plain = [library for library in candidates if library.in_ld_cache is None and not library.stub]
-    return next(iter(cached or plain), None)
+    return next(iter(cached or sorted(plain, key=lambda library: library.compat)), None)
 
 
 def _library_evidence(environment: Environment, library: DriverLibrary) -> Evidence:
@@ -120,6 +120,8 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
         yield unknown(
             "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
         )
+    elif library.compat and environment.origin == PASTED and cuda_works(environment):
+        yield ok("CUDA starts with what the text shows", evidence=[known(environment, "driver.cuda_init")])
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:

@@ -48,7 +48,7 @@ told_by_program(
 
     pip often belongs to a different Python from the one that runs the program.
     """,
-    rank=20,
+    rank=21,
     fix="Install the package that the error names, with the Python that runs the program (python -m pip).",
     references=threads("pytorch/pytorch#15999", "pytorch/pytorch#172808"),
 )
@@ -64,7 +64,7 @@ told_by_program(
 
     Recent distributions mark their Python as externally managed (PEP 668), and pip refuses to install into it.
     """,
-    rank=21,
+    rank=20,
     references=("https://peps.python.org/pep-0668/",),
 )
 told_by_program(

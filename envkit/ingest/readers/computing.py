@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit._startup.regex import regex
 from envkit.ingest.clues import Clue, Fact, reader
-from envkit.ingest.computed import computed
+from envkit.ingest.computed import computed, last_failure
 from envkit.ingest.text import Text
 from envkit.model import CallResult
-
-_FAILURE = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
 
 
 @reader("programs on the GPU")
 def read(text: Text) -> Iterator[Clue]:
     """CUDA started for the last one, unless something failed after that: it may be about another place then."""
     offset = computed(text)
-    if offset >= 0 and not _FAILURE.search(text.whole, offset):
+    if offset >= 0 and last_failure(text, offset) < 0:
         yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)

@@ -16,7 +16,8 @@ from envkit.model import MachineKind
 
 _PROMPT = regex(
     r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?:(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}|C\.\d{5,9}"
-    r"|[a-z][a-z0-9-]{0,50}-(?=[a-z]{0,9}\d)[b-df-hj-np-tv-xz2-9]{8,10}-[b-df-hj-np-tv-xz2-9]{5}):\S{0,120}[#$] ?",
+    r"|[a-z][a-z0-9-]{0,50}-(?=[a-z]{0,9}\d)[b-df-hj-np-tv-xz2-9]{8,10}-[b-df-hj-np-tv-xz2-9]{5}):\S{0,120}[#$] ?"
+    r"|^root@(?=[a-z]{0,15}\d)[a-z0-9]{8,16}:/(?:notebooks|kaggle|workspace)\b\S{0,80}# ?",
     re.MULTILINE,
 )  # of a pod: the name of its set, a hash, a random word, in letters that spell no words
 _MARKER = regex(

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.ingest.answers import PROMPT
 from envkit.ingest.clues import Clue, Fact, Item, reader
+from envkit.ingest.sessions import inside_container
 from envkit.ingest.text import Text
 from envkit.model import DriverLibrary
 
@@ -27,11 +29,15 @@ _LINK = regex(
     r"(?P<file>(?:libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d{1,9}(?:\.\d{1,9})?))$",
     re.MULTILINE,
 )  # as `ls -l` shows it
+_HEADING = regex(r"(?P<folder>/[\w./+-]{1,200}):")
+_LS = regex(r"[#$>;&] ?(?:sudo )?ls(?: -{1,2}[\w=-]{1,20}){0,4} (?P<folder>/[\w./+-]{1,200})(?=\s{0,4}(?:[;|&]|$))")
+_LONGEST = 60  # files of a folder
 
 
 @reader("loader")
 def read(text: Text) -> Iterator[Clue]:
     """Libraries of the driver with their versions where a file name shows one."""
+    wsl = text.says("microsoft-standard")
     for match in text.matches(_FILE, "libcuda.so.", "libnvidia-ml.so."):
         version = Version.parse(match["version"])
         compat, path = "/compat/" in match["path"], match["path"]
@@ -40,7 +46,7 @@ def read(text: Text) -> Iterator[Clue]:
         if not compat:
             yield Fact("driver.user_space", version, match.start())
     for match in text.matches(_LINK, "libcuda.so", "libnvidia-ml.so"):
-        folder, version = match["folder"] or "", Version.parse(match["version"])
+        folder, version = match["folder"] or _listed(text, match.start()), Version.parse(match["version"])
         compat = "/compat/" in folder
         library = DriverLibrary(f"{match['name']}.so.1", folder + match["file"], version, "/stubs/" in folder, compat)
         yield Item("driver.libraries", library.path, library, match.start())
@@ -48,5 +54,19 @@ def read(text: Text) -> Iterator[Clue]:
             yield Fact("driver.user_space", version, match.start())
     for match in text.matches(_CACHED, "=> /"):
         path = match["path"]
+        if wsl and inside_container(text, match.start()):
+            continue  # the Windows driver's, which the container engine put there
         library = DriverLibrary(match["name"], path, None, "/stubs/" in path, "/compat/" in path, True)
         yield Item("driver.libraries", path, library, match.start())
+
+
+def _listed(text: Text, offset: int) -> str:
+    """The folder whose files `ls` lists there, with its slash: the heading above them, or the command's only word."""
+    for number in range(text.index(offset) - 1, max(text.index(offset) - _LONGEST, -1), -1):
+        line = text.lines[number]
+        found = _HEADING.fullmatch(line) or _LS.search(line)
+        if found:
+            return f"{found['folder'].rstrip('/')}/"
+        if not line.strip() or PROMPT.match(line):
+            return ""
+    return ""

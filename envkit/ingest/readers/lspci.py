@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
 from envkit.ingest.answers import PROMPT
@@ -36,6 +37,8 @@ _REGION = regex(
     r"(?P<unit>[KMGT])\])?$"
 )
 _RESIZABLE = regex(r"^\s{1,16}BAR [12]: current size: \d{1,4}[KMG]B, supported: ")
+_BUSES = regex(r"^\s{1,12}Bus: primary=[0-9a-f]{2}, secondary=(?P<bus>[0-9a-f]{2}), ")
+_BRIDGE = "PCI bridge"
 _ACS = regex(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
 _ASKED = regex(
     r"^[^\n]{0,100}[#$>] ?(?:sudo )?lspci(?: -[nkv]{1,3})? ?\| ?(?:e?grep|rg) (?:-\w{1,3} ){1,2}"
@@ -61,10 +64,11 @@ def read(text: Text) -> Iterator[Clue]:
         return
     blocks = list(_blocks(text))
     gpus, first = 0, dict[str, str]()
-    for device, details, offset in blocks:
+    for number, (device, details, offset) in enumerate(blocks):
         if device["kind"] in _DISPLAY and ("NVIDIA" in device["what"] or "[10de:" in device["what"]):
             gpus += 1
             gpu = _gpu(device, details)
+            gpu = replace(gpu, hops=tuple(_port_above(gpu, blocks, number)))
             if _virtual_function(gpu, first):
                 continue
             first.setdefault(gpu.pci_address, gpu.name)
@@ -126,19 +130,8 @@ def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
     if driver is None and any("Kernel modules:" in line for line in details):
         driver = ""  # -k was given, and no driver has the device
     subsystem = next((match["id"] for match in map(_SUBSYSTEM.match, details) if match), "")
-    capable = next(filter(None, map(_CAPABLE.match, details)), None)
-    status = next(filter(None, map(_STATUS.match, details)), None)
     address = pci_address(device["address"])
-    link = None
-    if capable or status:
-        link = PcieLink(
-            address,
-            "",
-            float(status["speed"]) if status else None,
-            float(capable["speed"]) if capable else None,
-            int(status["width"]) if status else None,
-            int(capable["width"]) if capable else None,
-        )
+    link = _link(address, details)
     regions = [match for match in map(_REGION.match, details) if match]
     return PciGpu(
         address,
@@ -153,6 +146,41 @@ def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
         config_readable=False if "(rev ff)" in device["what"] else None,
         name=_model(device["what"]),
     )
+
+
+def _link(address: str, details: list[str]) -> PcieLink | None:
+    capable = next(filter(None, map(_CAPABLE.match, details)), None)
+    status = next(filter(None, map(_STATUS.match, details)), None)
+    if not (capable or status):
+        return None
+    return PcieLink(
+        address,
+        "",
+        float(status["speed"]) if status else None,
+        float(capable["speed"]) if capable else None,
+        int(status["width"]) if status else None,
+        int(capable["width"]) if capable else None,
+    )
+
+
+def _port_above(gpu: PciGpu, blocks: list[tuple[re.Match[str], list[str], int]], number: int) -> Iterator[PcieLink]:
+    """The port of the GPU's bus; of a few devices that somebody picked, the one before it, whose link is the same."""
+    bus = gpu.pci_address.split(":")[1]
+    for at, (device, details, _) in enumerate(blocks):
+        if gpu.link is None or device["kind"] != _BRIDGE:
+            continue
+        link = _link(pci_address(device["address"]), details)
+        below = next(filter(None, map(_BUSES.match, details)), None)
+        near = below is None and at == number - 1
+        if link and (below["bus"] == bus if below else near and _same_state(link, gpu.link)):
+            yield link
+            return
+
+
+def _same_state(one: PcieLink, other: PcieLink) -> bool:
+    """Whether both ends report one width and one rate: those of one link do."""
+    states = [(end.width_current, end.speed_current) for end in (one, other)]
+    return states[0] == states[1] and None not in states[0]
 
 
 def _size(region: re.Match[str]) -> int | None:

@@ -22,6 +22,7 @@ from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
+from envkit.ingest.meant import processes_hidden
 from envkit.ingest.text import Text
 from envkit.ingest.values import number, yes
 from envkit.model import CallResult, OsRelease
@@ -72,7 +73,7 @@ def read(text: Text) -> Iterator[Clue]:
     yield from gpus
     listed = [clue for clue in gpus if isinstance(clue, GpuClue)]
     yield from _mig_devices(rows, listed)
-    yield from _processes(rows, listed)
+    yield from _processes(rows, listed, hidden=processes_hidden(text))
 
 
 def _header(match: re.Match[str], offset: int) -> Iterator[Clue]:
@@ -175,8 +176,11 @@ def _mig_devices(rows: list[tuple[str, int]], gpus: list[GpuClue]) -> Iterator[C
             yield GpuClue(Listing.DRIVER, gpu.index, {"mig_instances": tuple(named or ())}, offset)
 
 
-def _processes(rows: list[tuple[str, int]], gpus: list[GpuClue]) -> Iterator[Clue]:
-    """Who holds memory on each GPU; a GPU without a row has none only where the whole list is there."""
+def _processes(rows: list[tuple[str, int]], gpus: list[GpuClue], *, hidden: bool) -> Iterator[Clue]:
+    """Who holds memory on each GPU; a GPU without a row has none only where the whole list is there.
+
+    It is not where processes are `hidden`.
+    """
     start = next((index for index, (row, _) in enumerate(rows) if "rocesses:" in row), None)
     if start is None:
         return
@@ -192,7 +196,7 @@ def _processes(rows: list[tuple[str, int]], gpus: list[GpuClue]) -> Iterator[Clu
         complete = complete or "No running processes found" in row or (bool(pids) and row.startswith("+"))
     for gpu in gpus:
         found = pids.get(gpu.index or 0)
-        if found or complete:
+        if found or (complete and not hidden):
             yield GpuClue(Listing.DRIVER, gpu.index, {"processes": tuple(found or ())}, rows[start][1])
 
 
