@@ -18,6 +18,7 @@ from envkit.privacy.secret_values import (
     CLOSERS,
     HIDDEN,
     IN_CELL,
+    LINE,
     WORD,
     Span,
     is_field,
@@ -147,12 +148,21 @@ def _assigned(text: str, start: int, end: int, closed: int, strength: Strength) 
     if sign["sign"] in (":", "："):
         at = max(matched(_TYPED, text, at)[1], matched(_YAML_TAG, text, at)[1])
     at = matched(_MADE, text, at)[1]
-    span = value_at(text, at)
+    span = (_to_the_quote(text, start, at) if direct else None) or value_at(text, at)
     value = text[slice(*span)]
     if text[at : at + 1] == "{" and is_field(text, span[1]) or value[-1:] == "=" and judged(value[:-1]):
         return None  # a record, whose fields have names of their own, or the name of what is assigned
     found = secret_in(text, span, strength, text[at : at + 1] == "'")
     return (found[0], matched(_PARTNER, text, found[1])[1]) if found else None
+
+
+def _to_the_quote(text: str, start: int, at: int) -> Span | None:
+    """The value up to the end of the quotes that open before its name: `-e "DB_PASS=two words"`."""
+    quote = text[start - 1 : start] if start else ""
+    if quote not in ("'", '"') or text[max(0, start - 2) : start - 1].strip() or text[at : at + 1] in ("'", '"'):
+        return None
+    end = text.find(quote, at, matched(LINE, text, at)[1])
+    return (at, end) if end > at else None
 
 
 def _when_assigned(text: str, start: int, end: int, sign: str, direct: bool, strength: Strength) -> Strength:
