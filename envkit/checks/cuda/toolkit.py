@@ -100,7 +100,6 @@ _NO_TOOLKIT = Fault(
     impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
-_BUILD_FAILS = "complaint-told-build"  # says that a build fails, and not why
 _WITHOUT = "no CUDA toolkit: programs run, compiling CUDA extensions would need one"
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
@@ -184,7 +183,7 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     """
     place = build_nvcc(environment)
     torch = _torch_with_cuda(environment)
-    if said := seen(environment, _OTHER_CUDA.id, without=_BUILD_FAILS):
+    if said := seen(environment, _OTHER_CUDA.id, without="complaint-told-build"):  # that a build fails, not why
         yield _OTHER_CUDA.found(message_evidence(environment, said))
     elif not torch:
         yield nothing_to_judge(environment, "PyTorch with CUDA")
