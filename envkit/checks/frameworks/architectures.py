@@ -95,8 +95,8 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     8.6 and 8.9. The GPU's exact number therefore need not be in the list. Targets such as sm_90a do not carry over.
     """
     outcomes = list(_architectures(environment, matrix, _TOO_OLD))
-    failed = [outcome for outcome in outcomes if outcome.status is Status.FAIL]
-    yield from failed or _libraries_before_gpu(environment, matrix) or outcomes
+    has_failed = any(outcome.status is Status.FAIL for outcome in outcomes)
+    yield from (not has_failed and _libraries_before_gpu(environment, matrix)) or outcomes
 
 
 @check(
