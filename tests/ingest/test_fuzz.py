@@ -134,6 +134,7 @@ BY_CONTRAST = {
     *("healthy-second-h100-pcie-fabricmanager-not-needed", "healthy-lost-gpu-mock", "healthy-advice-to-others"),
     *("healthy-wsl1-asked", "healthy-error-802-asked"),
     *("healthy-proxmox-host", "healthy-readme-prose", "healthy-machine-a100-mig", "healthy-q-570-hgx"),
+    *("healthy-mismatch-solved", "healthy-cpu-machine-onnxruntime", "healthy-nightly-companions"),
 }
 
 
