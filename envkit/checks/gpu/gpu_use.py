@@ -325,6 +325,8 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         yield ok(
             "CUDA does not return cudaErrorUnknown (999)", evidence=[known(environment, "driver.cuda_init", "not 999")]
         )
+    elif seen(environment, "driver-module-crashed"):
+        yield skip("the driver's module crashed, so what it said of sleep is a consequence")
     elif reported := _SLEPT.reported(environment, title="CUDA cannot start, as often happens after sleep"):
         yield reported
     elif codes and slept.absent:

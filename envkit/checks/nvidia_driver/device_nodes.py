@@ -162,7 +162,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
 
 
 def _reported_closed(environment: Environment) -> Outcome | None:
-    if not seen(environment, _CLOSED.id, "mig-monitor"):
+    if not seen(environment, _CLOSED.id, "mig-monitor", "told-mig-monitor"):
         return _CLOSED.reported(environment)
     return _CLOSED.reported(
         environment,
