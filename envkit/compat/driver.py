@@ -151,7 +151,7 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
         )
     if level is DriverVerdict.FORWARD:
         return (
-            f"driver {driver} is older than the {minor} that CUDA {cuda} needs; on data center GPUs, "
+            f"driver {driver} is older than the {minor or native} that CUDA {cuda} needs; on data center GPUs, "
             f"installing cuda-compat-{cuda.major}-{cuda.minor} provides forward compatibility"
         )
     if level is DriverVerdict.UNKNOWN:

@@ -118,4 +118,4 @@ def test_the_same_remedy_is_told_once() -> None:
 def test_the_package_that_failed_is_the_one_that_is_built() -> None:
     text = "ModuleNotFoundError: No module named 'torch'\nnote: This error originates from a subprocess\n"
     failed = "ERROR: Failed to build 'flash_attn' when getting requirements to build wheel\n"
-    assert cause(text + failed)[1].endswith("--no-build-isolation flash_attn")
+    assert cause(text + failed)[1].endswith("--no-build-isolation flash-attn")

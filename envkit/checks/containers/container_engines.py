@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import fixed
+from envkit.checks.containers.cdi_remedies import specification
+from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import appliance, managers
-from envkit.checks.engine.messages import message_evidence, named, said, seen
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _RESTART = fixed("sudo systemctl restart docker")
-
-_GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
 
 _DESKTOP = regex(r"docker desktop", re.IGNORECASE)
 
@@ -88,75 +87,50 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
 def _on_node(environment: Environment) -> Remedy:
     """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is told of."""
     engine = _docker(environment)
-    there = environment.containers.container_toolkit.known or (engine is not None and "nvidia" in engine.runtimes)
-    return remedy(
+    told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there")
+    there = (
+        bool(told)
+        or environment.containers.container_toolkit.known
+        or (engine is not None and "nvidia" in engine.runtimes)
+    )
+    namespace = named(seen(environment, "docker-no-nvidia-runtime", "detail-helm"), "namespace")
+    given = remedy(
         environment,
         "On each GPU node, make nvidia the default runtime of the container engine that the kubelet uses, and "
         "restart that engine; then restart the device plugin's pod. Or give the pods, including the device plugin's, "
         "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia).",
         *(() if there else ("container-toolkit",)),
         "runtime-docker-default" if engine else "runtime-containerd-default",
-        "restart-device-plugin",
+        *(() if namespace else ("restart-device-plugin",)),
     )
+    if not namespace:
+        return given
+    restart = run("kubectl", "-n", NAME(namespace), "rollout", "restart", "daemonset")
+    return Remedy(given.advice, (*given.steps, restart))
 
 
 def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
     if engine is None or not engine.snap:
         return Remedy("Switch to Docker Engine.", (fixed("docker context use default"),))
+    if seen(environment, "docker-from-snap-or-desktop", "detail-engine-too"):
+        return Remedy(
+            "Docker Engine (docker-ce) is installed too and configured for the GPU, but the snap's daemon answers. "
+            "Remove the snap, and restart Docker Engine. This removes the snap's images, containers, and volumes; the "
+            "first command keeps a copy of its data (`snap saved` lists it).",
+            (
+                fixed("sudo snap save docker"),
+                fixed("sudo snap remove docker"),
+                fixed("sudo systemctl enable docker"),
+                _RESTART,
+            ),
+        )
     advice = (
         "Replace the snap with Docker Engine. This removes the snap's images, containers, and volumes; the first "
         "command keeps a copy of its data (`snap saved` lists it)."
     )
     given = remedy(environment, advice, "install", packages="docker.io")
     return Remedy(given.advice, (fixed("sudo snap save docker"), fixed("sudo snap remove docker"), *given.steps))
-
-
-def _specification(environment: Environment, matrix: Matrix) -> Remedy:
-    """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
-    text = said(environment, "cdi-unresolvable")
-    if seen(environment, "cdi-unresolvable", "unknown-field"):
-        return remedy(
-            environment,
-            "The specification is there, but this engine is older than its format and refuses the file; generating it "
-            "again changes nothing. Update the engine, or go back to the release of the NVIDIA Container Toolkit that "
-            "worked (the list shows what can be installed), generate the specification once more with it, and hold it.",
-            "toolkit-releases",
-        )
-    if "management.nvidia.com" in text:
-        return Remedy(
-            "The device kind management.nvidia.com/gpu is for the operator's own pods, and its specification has "
-            "only one device, all. In this pod's manifest, set runtimeClassName: nvidia instead of nvidia-cdi, and "
-            "remove NVIDIA_VISIBLE_DEVICES if it is set there: nvidia.com/gpu under resources selects the GPU. The "
-            "first command deletes the pod and creates it again from its manifest (FILE); the second shows whether "
-            "it starts. If it still fails, upgrade the operator, whose toolkit writes the specifications.",
-            (fixed("kubectl replace --force -f FILE"), fixed("kubectl get pods --watch")),
-        )
-    if "kubernetes" in managers(environment):
-        return Remedy(
-            "The operator writes the CDI specifications on its nodes: restart its toolkit, which rewrites them. If "
-            "CDI is not enabled in the ClusterPolicy (cdi.enabled), pods that request nvidia.com/gpu also need "
-            "runtimeClassName: nvidia.",
-            (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
-        )
-    if named(seen(environment, "cdi-unresolvable"), "device"):
-        return remedy(
-            environment,
-            "A specification names a device that no longer exists. Remove the old specifications from both "
-            "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one.",
-            "cdi-anew",
-        )
-    if "/run/cdi" in text or appliance(environment) == "nixos":  # whose module writes it there
-        return Remedy(
-            "The specification is in /run/cdi, where this engine does not look: pass that directory, or write the "
-            "specification to /etc/cdi (and again after every driver update).",
-            (fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),),
-        )
-    return Remedy(
-        "Regenerate the CDI specification: it lists the driver's files as they were when it was written, so do this "
-        "again after every driver update.",
-        (_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
-    )
 
 
 _NO_RUNTIME = Fault(
@@ -175,7 +149,7 @@ _NO_CDI = Fault(
     "cdi-unresolvable",
     "The container engine finds no CDI device for the GPU",
     impact="Containers that ask for the GPU do not start.",
-    remedy=_specification,
+    remedy=specification,
 )
 _NO_CGROUPS = Fault(
     "rootless-cgroups",

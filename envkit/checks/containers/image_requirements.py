@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.engine.command import IMAGE, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
@@ -19,6 +20,7 @@ from envkit.checks.gpu.gpus import all_work, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import Environment
+from envkit.tables.known_images import image_name
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -35,9 +37,38 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     asked = variables(environment).get("NVIDIA_REQUIRE_CUDA", "")
     match = next((match for text in (*said, asked) for match in _ASKED.finditer(text)), None)
     cuda = Version.find(match["cuda"]) if match else None
-    own = environment.driver.driver_cuda_version.value
-    older = f"whose name says CUDA {own.release(2)} or older" if own else "made for an older CUDA"
-    return newer_driver(environment, matrix, cuda, f"To keep the host's driver, use an image tag {older}.")
+    messages = seen(environment, "image-needs-newer-driver")
+    cuda = cuda or Version.find(named(messages, "image") or "")
+    own = environment.driver.driver_cuda_version.value or Version.find(named(messages, "driver") or "")
+    older = _older_image(environment, matrix, own)
+    kept = (
+        f"To keep the host's driver, use {older}, which is made for CUDA {own.release(2) if own else 'an older one'}."
+        if older
+        else "To keep the host's driver, use an image tag "
+        + (f"whose name says CUDA {own.release(2)} or older." if own else "made for an older CUDA.")
+    )
+    given = newer_driver(environment, matrix, cuda, kept)
+    if not older or given.steps:
+        return given
+    return Remedy(given.advice, (run("docker", "pull", IMAGE(older)),))
+
+
+def _older_image(environment: Environment, matrix: Matrix, own: Version | None) -> str:
+    """The newest tag of the same image that the tables know to be made for the host's CUDA or an older one; or ''."""
+    messages = seen(environment, "image-needs-newer-driver", "detail-tag")
+    repository = f"nvcr.io/nvidia/{named(messages, 'name')}" if messages else ""
+    if environment.containers.image.known:
+        repository = image_name(environment.containers.image.get()).repository
+    fitting = [
+        row
+        for row in matrix.framework_images
+        if row.repository == repository
+        and own is not None
+        and row.cuda is not None
+        and row.cuda.release(2) <= own.release(2)
+    ]
+    best = max(fitting, key=lambda row: (row.cuda or Version.of(0), row.tag), default=None)
+    return f"{repository}:{best.tag}" if best is not None else ""
 
 
 _OLD_DRIVER = Fault(

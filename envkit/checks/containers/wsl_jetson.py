@@ -15,9 +15,18 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge
+from envkit.checks.frameworks.installs import (
+    Installed,
+    capable_gpus,
+    installs,
+    named_python,
+    nothing_to_judge,
+    release,
+)
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
 from envkit.model import Environment, MachineKind
+from envkit.tables.jetson import JetsonWheel
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -41,14 +50,50 @@ def _purge(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
-    release = environment.system.l4t_release
+    board = environment.system.l4t_release
     items = list(installs(environment, "pytorch", "tensorflow"))
+    if wheel := _wheel_of(environment, items):
+        return _from_vendor(environment, items, wheel)
     return remedy(
         environment,
-        f"Install NVIDIA's wheels for {f'L4T {release.get()}' if release.known else 'this board'} (see the guide under "
+        f"Install NVIDIA's wheels for {f'L4T {board.get()}' if board.known else 'this board'} (see the guide under "
         "See also), or use a prebuilt container.",
         "jetson-container",
         framework=items[0].framework.name if items else "pytorch",
+    )
+
+
+def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
+    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, else the newest."""
+    own = environment.system.l4t_release.value
+    name = items[0].framework.name if items else "pytorch"
+    fitting = [
+        row
+        for row in read(JetsonWheel)
+        if own is not None and row.framework == name and row.l4t == own.major and row.first_l4t <= own
+    ]
+    have = release(items[0].framework.version) if items else None
+    return next((row for row in fitting if row.version == have), None) or max(
+        fitting, key=lambda row: row.version, default=None
+    )
+
+
+def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel) -> Remedy:
+    """The wheel by its address: the index has none for these boards."""
+    python = items[0].python if items else named_python(environment)
+    own = python.version.release(2) if python.version is not None else wheel.python
+    other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
+    executable = "/usr/bin/python3" if other else python.executable or "python3"
+    return remedy(
+        environment,
+        f"Install NVIDIA's PyTorch {wheel.version} for L4T {environment.system.l4t_release.get()}; the package index "
+        f"has none for this board.{other} Wheels of torchvision and torchaudio from the index do not fit it: build "
+        "their matching releases from source. If a requirements file lists torch, remove it there, because pip would "
+        "bring the other build back.",
+        "jetson-wheel",
+        python=executable,
+        file=wheel.file,
+        url=wheel.url,
     )
 
 

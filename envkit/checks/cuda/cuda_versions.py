@@ -10,7 +10,7 @@ from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
 from envkit.checks.cuda.wanted_driver import too_old_messages, wanted_driver
 from envkit.checks.engine.ask import framework_of, install_cuda, resolve_command, tells_framework
-from envkit.checks.engine.command import CONDA_SPEC, run
+from envkit.checks.engine.command import CONDA_SPEC, MODULE, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -61,16 +61,32 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
         kept = f" ({cuda})" if cuda else ""
         otherwise = f"To keep the driver, use the program's build for an older CUDA{kept}, or build it with one."
         otherwise = _KEEP_FOR_VIDEO if _of_video(messages) else otherwise
-        return newer_driver(environment, matrix, Version.find(need), otherwise)
+        return _with_module(environment, matrix, newer_driver(environment, matrix, Version.find(need), otherwise))
     own, told = Version.find(have), environment.driver
     if own is not None and not told.driver_cuda_version.known:  # the message says what the driver runs
         told = replace(told, driver_cuda_version=found(own, "message"))
     why = "Install a build of the framework for an older CUDA, or a newer driver (in a container: on its host)."
     name = framework_of(environment, matrix, messages)
     given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
-    if any("pip" in line for line in given.commands):
+    if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given
     return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))
+
+
+def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy:
+    """On a cluster: the module of the CUDA that the nodes' driver runs, with which the program is built again."""
+    driver = installed(environment)
+    rows = (row for row in matrix.driver_branches if driver is not None and row.branch == driver.major)
+    own = environment.driver.driver_cuda_version.value or next((row.driver_cuda_version for row in rows), None)
+    if own is None or given.steps or {"modules", "cluster", "slurm", "pbs"}.isdisjoint(managers(environment)):
+        return given
+    return Remedy(
+        f"The nodes' driver{f' {driver}' if driver is not None else ''} runs CUDA {own.release(2)} and older: load "
+        "that "
+        "module, build the program again with it (make clean first), and load it in the job script too. "
+        f"{given.advice}",
+        (fixed("module avail cuda"), run("module", "load", MODULE(f"cuda/{own.release(2)}"))),
+    )
 
 
 _OLD_FOR_VIDEO = "The NVIDIA driver is too old for the program's video encoder (NVENC)"

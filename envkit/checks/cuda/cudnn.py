@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, cudnn_remedy, installed_wheels
+from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
+from envkit.checks.cuda.older_cudnn import newer_cudnn
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import known
@@ -60,17 +61,6 @@ def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
 
-def _newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
-    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; else a newer one beside it."""
-    python = next(iter(judged(environment)), None)
-    if python is not None and installed_wheels(python):
-        advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
-        guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
-        return without_folders(environment, advice, guilty, "cuda")
-    built = Version.find(named(seen(environment, "cudnn-older-than-build"), "built") or "")
-    return cudnn_for_build(environment, matrix, python, built)
-
-
 _MISSING = Fault(
     "cudnn-missing",
     "cuDNN is not found",
@@ -87,7 +77,7 @@ _OLDER = Fault(
     "cudnn-older-than-build",
     "The loaded cuDNN is older than the one the framework was built with",
     impact="Convolutions fail.",
-    remedy=_newer_cudnn,
+    remedy=newer_cudnn,
 )
 _DROPPED = Fault(
     "cudnn-dropped-arch",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
 from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, remedy, steps
@@ -35,7 +36,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return remedy(
             environment,
             "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
-            "the variable lacks its directory or misspells it: replace DIR with the directory found. If it finds "
+            "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
             "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
             "nothing, install the major release of cuDNN that the program's documentation names.",
             "find-cudnn",
@@ -49,10 +50,10 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     wheel = run(PYTHON(executable), "-m", "pip", "install", REQUIREMENT(f"{_FAMILY}{cuda}=={major}.*"))
     if on_windows(environment):
         return Remedy(
-            f"Install cuDNN {major} into this environment.{doubt} Windows does not look for DLLs there: add \\bin to "
-            "the directory that the second command prints, and put it on PATH in the window that starts the program "
-            "(set PATH=DIR\\bin;%PATH%), or copy its DLLs next to the program's python.exe.",
-            (wheel, *steps(environment, "cudnn-folder", python=executable)),
+            f"Install cuDNN {major} into this environment; cuBLAS, which it and the program need, comes with "
+            f"it.{doubt} "
+            f"{ON_PATH}",
+            (wheel, print_folders(executable)),
         )
     if python is not None and _holds(python, major):
         return Remedy(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx
-from envkit.checks.cuda.toolkit import DEFAULT_LINK
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
 from envkit.checks.engine.faults import Fault
@@ -18,7 +19,7 @@ from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.builds import bring
+from envkit.checks.frameworks.builds import bring, fresh
 from envkit.checks.frameworks.installs import (
     capable_gpus,
     cuda_majors,
@@ -85,13 +86,20 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     match = _RELEASE_IN_NAME.search(library)
     wanted = Version.find(match["release"]) if match else None
+    if wanted is not None and not _runs_here(environment, matrix, wanted) and (family := _mxnet(environment)):
+        why = f"mxnet-cu{family} is for CUDA {wanted}, which does not support this GPU: install a newer build."
+        return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
     if wanted is not None and not _runs_here(environment, matrix, wanted):
+        nvcc = environment.nvcc.get().version if environment.nvcc.known else None
+        there = f"/usr/local/cuda-{nvcc.release(2)}" if nvcc is not None else "the one that is installed"
         return Remedy(
             f"The program was built for CUDA {wanted}, which does not support this GPU. Do not install or link that "
-            "release: use the program's build for the CUDA release installed here. To build it yourself, correct the "
-            "CUDA directory that its configuration names (the first command finds it), remove the old objects, and "
-            "build again, in the program's source directory.",
-            steps(environment, "build-anew", version=wanted),
+            "release: use the program's build for the CUDA release installed here. To build it yourself, in the "
+            "program's "
+            "source directory: set the CUDA directory in its configuration, which the first command finds, to "
+            f"{there}; "
+            "remove the old objects, or make finds nothing to do; and build again.",
+            steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
         root = f"/usr/local/cuda-{wanted}"
@@ -105,8 +113,40 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
                 *steps(environment, "load-toolkit", root=root),
             ),
         )
+    name = framework_of(environment, matrix, messages)
+    if name == "onnxruntime" and on_windows(environment):
+        return _onnx_on_windows(environment, matrix, messages)
+    if family := _mxnet(environment):
+        why = f"mxnet-cu{family} is for a CUDA that this GPU or this machine does not have: install another build."
+        return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
     why = "No wheel provides it: install a framework and a CUDA that match."
-    return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
+    return bring(environment, matrix, name, why, messages=messages)
+
+
+def _mxnet(environment: Environment) -> str | None:
+    """The CUDA in the name of MXNet's package, as cu90 has it."""
+    return named(seen(environment, "libcudart-missing", "detail-mxnet"), "mxnet")
+
+
+def _onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
+    """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
+    python = named_python(environment)
+    before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
+    if before:
+        return Remedy(
+            f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
+            "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
+            (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
+        )
+    given = bring(
+        environment,
+        matrix,
+        "onnxruntime",
+        f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
+        "onnxruntime.preload_dlls() before the first session does the same, where that release has it.",
+        messages=messages,
+    )
+    return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
 
 
 def _runs_here(environment: Environment, matrix: Matrix, cuda: Version) -> bool:
@@ -194,6 +234,7 @@ def is_jax(use: LibraryUse) -> bool:
         "no-gpu-on-pci",
         "nvidia-wheels-pin-conflict",
         "cpu-only-wheel",
+        "not-built-for-windows",
     ),
     fix="Install the build for the installed CUDA, or the wheel that contains the library. Do not symlink "
     "one major release's name to another: that only delays the crash.",

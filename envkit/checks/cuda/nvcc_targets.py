@@ -10,7 +10,7 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, Command, export
+from envkit.checks.engine.command import PATH, Command, export, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -295,6 +295,17 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     fitting = last if dropped else _of_framework(environment, first, last)
     limit = toolkit_row(fitting, matrix) if fitting else None
     gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
+    link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
+    if fitting and link:
+        return Remedy(
+            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link to "
+            "the new "
+            "toolkit; to undo it, point it back.",
+            (
+                *install_cuda(environment, fitting),
+                run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),
+            ),
+        )
     return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
 
 

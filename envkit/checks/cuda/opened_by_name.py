@@ -13,8 +13,17 @@ from envkit.checks.engine.loader_path import dropping
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import Installed, build_of, installs, nothing_to_judge, release
+from envkit.checks.frameworks.installs import (
+    Installed,
+    build_of,
+    distribution,
+    installs,
+    judged,
+    nothing_to_judge,
+    release,
+)
 from envkit.model import Environment, LibraryUse, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -27,6 +36,20 @@ _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
 
 def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    item = next(installs(environment, "tensorflow"), None)
+    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
+    own = Version.find(item.framework.version if item is not None else printed or "")
+    there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
+    if there is not None and own is not None and own.release(2) == limit("tensorflow-blind-to-wheels"):
+        return remedy(
+            environment,
+            f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
+            "directories on the loader's path, in each shell (in a conda environment: in etc/conda/activate.d). The "
+            "next "
+            "release finds them by itself.",
+            "wheel-libraries",
+            python=there.executable or "python",
+        )
     return bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
 
 

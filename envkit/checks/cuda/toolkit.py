@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, one_toolkit
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told
@@ -23,8 +24,6 @@ from envkit.model import CudaToolkit, Environment, Nvcc
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import Toolkit
-
-DEFAULT_LINK = "/usr/local/cuda"
 
 
 def toolkits(environment: Environment) -> tuple[CudaToolkit, ...]:
@@ -79,6 +78,8 @@ def _leads_nowhere(environment: Environment) -> bool:
 
 
 def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
+    if given := at_another_place(environment):
+        return given
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     # Where nothing tells the release, PyTorch itself is asked.
@@ -277,15 +278,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         environment,
         title="Parts of two CUDA toolkits are mixed in one build",
         impact="The build fails with a message that names neither toolkit.",
-        remedy=Remedy(
-            "Use one toolkit for the whole build, in a fresh build directory; remove the distribution's "
-            "nvidia-cuda-toolkit if it is not used.",
-            (
-                *steps(environment, "use-toolkit", root=DEFAULT_LINK),
-                fixed("export CUDACXX=nvcc"),
-                fixed("type -a nvcc ptxas"),
-            ),
-        ),
+        remedy=one_toolkit(environment),
         status=Status.FAIL,
     ):
         yield mixed

@@ -10,9 +10,10 @@ from envkit.base import pci
 from envkit.base.shown import shown
 
 PACKAGE, PROGRAM, SCRIPT = "PACKAGE", "PROGRAM", "SCRIPT"  # what the reader replaces
-NAMESPACE, POD, IMAGE_NAME = "NAMESPACE", "POD", "IMAGE"
+NAMESPACE, POD, IMAGE_NAME, PROCESS = "NAMESPACE", "POD", "IMAGE", "PID"
+NODE, INSTANCE, RELEASE = "NODE", "INSTANCE", "RELEASE"
 _CUT = "\u2026"
-TO_FILL_IN = frozenset((PACKAGE, PROGRAM, SCRIPT, NAMESPACE, POD, IMAGE_NAME, _CUT))
+TO_FILL_IN = frozenset((PACKAGE, PROGRAM, SCRIPT, NAMESPACE, POD, IMAGE_NAME, PROCESS, NODE, INSTANCE, RELEASE, _CUT))
 _LONGEST = 4096  # characters of a word; no path is longer
 _QUOTES = frozenset("'\"\\")
 _QUOTED = 60  # characters of a refused value that its reason quotes
@@ -52,10 +53,12 @@ _RELEASE = r"[0-9][A-Za-z0-9.+!_~-]*"
 _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 
+ARCHITECTURES = Form("a list of targets with blanks", r"[0-9]{2,3}(?: [0-9]{2,3}){0,15}")
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
 CONDA_SPEC = Form(
     "a package of conda", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
 )
+FILE = Form("the name of a file", r"[A-Za-z0-9][A-Za-z0-9._+-]{0,150}")
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 IMAGE = Form(

@@ -14,6 +14,7 @@ from envkit.checks.engine.findings import Evidence
 from envkit.model import COMPLAINT, PASTED, Environment, Message
 from envkit.model.kept import kept
 
+_DETAIL = "detail-"  # how variants are called that only tell something of a fault which others show
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
 _LONGEST = 240  # characters of one quoted line
 _FACTS = ("messages", "kernel.log")  # that hold lines of text
@@ -27,16 +28,17 @@ def seen(
 ) -> tuple[Message, ...]:
     """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these, and none of `without`.
 
-    Empty when none was seen.
+    Empty when none was seen. Details, which tell what a remedy needs and show no fault, are among `variants` alone.
 
     They come from the pasted text and from the kernel log.
     """
     wanted = {f"{id}/{variant}" for variant in variants}
-    left_out = f"{id}/{without}"
+    left_out, details = f"{id}/{without}", f"{id}/{_DETAIL}"
     return tuple(
         message
         for message in _by_check(environment).get(id, ())
-        if (not wanted or message.signature in wanted) and message.signature != left_out
+        if (message.signature in wanted if wanted else not message.signature.startswith(details))
+        if message.signature != left_out
     )
 
 

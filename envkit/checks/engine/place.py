@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import IMAGE, MODULE, PYTHON, Command, fixed, run
+from envkit.checks.engine.command import IMAGE, MODULE, PATH, PYTHON, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
 
 _PYTHON = regex(r"(?:^|\$\()python(?= -[cm] )")
+_CONDA_PREFIX = regex(r"(?P<prefix>/.{1,200}/envs/[\w.-]{1,60})/bin/python[\d.]*")
 _BLANK = "IMAGE"  # where a command starts an image that the text may name
 _KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what stands before kubectl there
 _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
@@ -42,12 +43,26 @@ def _placed(environment: Environment, names: tuple[str, ...], step: Command) -> 
     if step.shell.startswith("kubectl "):
         prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
         return replace(step, shell=" ".join((*prefix, step.shell)))
-    step = _by_traceback(environment, step)
+    step = _by_traceback(environment, _by_its_conda(environment, names, step))
     image = IMAGE(environment.containers.image.value) if environment.containers.image.known else None
     if isinstance(image, str):
         words = tuple(image if word == _BLANK else word for word in step.words)
         return replace(step, words=words, shell=step.shell.replace(_BLANK, image))
     return step
+
+
+def _by_its_conda(environment: Environment, names: tuple[str, ...], step: Command) -> Command:
+    """In the words of the program that manages these environments, for the one that the tracebacks run in."""
+    words = step.words or (tuple(shlex.split(step.shell)) if step.shell.startswith("conda ") else ())
+    if words[:1] != ("conda",) or "$" in step.line:
+        return step
+    told = environment.traceback_python.value if environment.traceback_python.known else ""
+    prefix = _CONDA_PREFIX.fullmatch(told or "")
+    root = PATH(prefix["prefix"]) if prefix else None
+    if words[1] in ("install", "remove") and isinstance(root, str) and not {"-p", "-n"} & set(words):
+        words = (*words[:2], "-p", root, *words[2:])
+    program = next((name for name in ("micromamba", "mamba") if name in names), "conda")
+    return replace(step, words=(program, *words[1:]), shell="")
 
 
 def _by_traceback(environment: Environment, step: Command) -> Command:

@@ -7,7 +7,9 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
+    ARCHITECTURES,
     CAPABILITY,
+    FILE,
     GPU,
     GROUP,
     NAME,
@@ -20,6 +22,7 @@ from envkit.checks.engine.command import (
     PYTHON,
     REQUIREMENT,
     TARGETS,
+    URL,
     VERSION,
     Command,
     Unfit,
@@ -49,6 +52,7 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "linuxmint": ("ubuntu", "debian"),
     "debian": ("debian",),
     "rhel": ("el", "rhel"),
+    "el7": ("yum",),
     "centos": ("el", "rhel"),
     "rocky": ("el", "rhel"),
     "almalinux": ("el", "rhel"),
@@ -61,7 +65,12 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
 }
-_KERNELS = {".el": "rhel", ".fc": "fedora", "-pve": "debian"}  # what kernels are called, and whose they are
+_KERNELS = {
+    ".el7": "el7",
+    ".el": "rhel",
+    ".fc": "fedora",
+    "-pve": "debian",
+}  # what kernels are called, and whose they are
 _RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
     (
@@ -73,25 +82,28 @@ _OF_THE_HOST = frozenset(
 )
 # programs that are there too
 _ON_WINDOWS = (
-    *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl"),
-    *("cmake", "koboldcpp", "powershell", "ren", "vcvars64.bat", "webui.bat", "winget"),
+    *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl", "shutdown"),
+    *("mkdir", "set", "cmake", "koboldcpp", "powershell", "ren", "vcvars64.bat", "webui.bat", "winget"),
 )
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
-_SIGNS = {"rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
+_SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
 _LABELS = {
     "ubuntu": "Ubuntu",
     "debian": "Ubuntu and Debian",
     "el": "RHEL and its rebuilds",
     "rhel": "RHEL and its rebuilds",
+    "yum": "RHEL 7 and its rebuilds",
 }  # whom their commands are for, the narrower first
 _BLANK = regex(r"\{([a-z]+)\}")
 FORMS = {  # what may stand in a blank of remedies.csv
     "address": PCI_ADDRESS,
+    "architectures": ARCHITECTURES,
     "branch": NUMBER,
     "capability": CAPABILITY,
     "cuda": NUMBER,
+    "file": FILE,
     "folder": NAME,
     "framework": NAME,
     "gcc": NUMBER,
@@ -110,6 +122,7 @@ FORMS = {  # what may stand in a blank of remedies.csv
     "sign": NAME,
     "stale": VERSION,
     "targets": TARGETS,
+    "url": URL,
     "version": VERSION,
     "watts": NUMBER,
 }

@@ -16,7 +16,7 @@ from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment
 from envkit.tables.loader import read
-from envkit.tables.rows import DriverBranch
+from envkit.tables.rows import DriverBranch, ImageTag
 
 _SYSTEM_TOOLS = regex(
     r"\b(?:apt-get|apt-mark|dnf|yum|zypper|ubuntu-drivers|update-initramfs|dracut|mokutil|dkms|grubby|envkit install)\b"
@@ -27,9 +27,10 @@ _BUILD_ELSEWHERE = (
     "tag."
 )
 _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
-    "gpu-operator": regex(r"\b(?:dkms|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
+    "gpu-operator": regex(r"\b(?:dkms|apt-mark|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
     "dgx": regex(r"\b(?:ubuntu-drivers|install\b.{0,200}(?:nvidia-(?:driver|headless|open|dkms)|cuda-drivers))"),
 }
+_FOR_IMAGES = regex(r"sudo apt-get install -y (?:gcc|g\+\+|build-essential|cmake|git|libgl1|python3-dev)\b(?!-)")
 _PACKAGE = regex(r"[A-Za-z0-9._-]*")
 _PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
 _CLUSTERS = frozenset(("cluster", "pbs", "slurm"))
@@ -54,7 +55,7 @@ _OWN_PYTHONS = {  # of programs that bring one, in their folder: on Windows, els
 def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
     given = _by_own_python(environment, in_place(environment, given))
-    given = _by_project(environment, _by_system(environment, given))
+    given = _inside(environment, _by_project(environment, _by_system(environment, given)))
     return _with_words(given, _words_on_loss(environment, given))
 
 
@@ -67,6 +68,12 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
         replace(step, words=(own, *step.words[1:])) if own and step.words[:3] == ("python", "-m", "pip") else step
         for step in given.steps
     )
+    if steps == given.steps and "bundled-python" in programs and any(_any_python(step) for step in given.steps):
+        return Remedy(
+            f"{given.advice} In place of python, write the path of the program's own python.exe: its packages are in "
+            "there.",
+            given.steps,
+        )
     if steps == given.steps:
         return given
     return Remedy(
@@ -74,8 +81,33 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     )
 
 
+def _any_python(step: Command) -> bool:
+    return step.words[:3] == ("python", "-m", "pip")
+
+
 def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
     return replace(given, advice=" ".join((given.advice, *words)))
+
+
+def _inside(environment: Environment, given: Remedy) -> Remedy:
+    """Compilers and libraries of an image: there is no sudo in it, and what is installed in a container is lost."""
+    if not (in_image(environment) or "container" in managers(environment)):
+        return given
+    steps = tuple(
+        replace(step, shell=f"apt-get update && {step.shell.removeprefix('sudo ')}")
+        if _FOR_IMAGES.match(step.shell)
+        else step
+        for step in given.steps
+    )
+    if steps == given.steps:
+        return given
+    lines = " && ".join(step.shell for step in steps if step not in given.steps)
+    return Remedy(
+        f"{given.advice} In a container, run it as root, without sudo; it is lost with the container, so put it into "
+        "the "
+        f"Dockerfile, too: RUN {lines}",
+        steps,
+    )
 
 
 def _by_system(environment: Environment, given: Remedy) -> Remedy:
@@ -128,7 +160,7 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
     names = managers(environment)
     for name, speak in _SPEAKERS.items():
         if name in names:
-            return speak(given, calls)
+            return speak(environment, given, calls)
     return _with_words(given, _lasting(environment, names))
 
 
@@ -145,10 +177,30 @@ def _toolkit_in_image(environment: Environment, given: Remedy) -> Iterator[str]:
     if any("envkit install --cuda" in step.line for step in given.steps) and (
         in_image(environment) or "container" in managers(environment)
     ):
+        tag = _devel_image(environment, given)
         yield (
-            "In a container, this is lost when the container is removed: rather build the image from one that has the "
-            "toolkit (an nvidia/cuda or pytorch/pytorch tag with devel in its name)."
+            "In a container, this is lost when the container is removed: rather start from an image that has the "
+            "toolkit "
+            f"({tag or 'an nvidia/cuda or pytorch/pytorch tag with devel in its name'})."
         )
+
+
+def _devel_image(environment: Environment, given: Remedy) -> str:
+    """The image of CUDA itself with this toolkit, for the system that the text names; '' where that is not known."""
+    named = (Version.find(step.words[3]) for step in given.steps if step.words[:3] == _TOOLKIT)
+    wanted = next((version for version in named if version is not None), None)
+    own = environment.system.os.get().os_id if environment.system.os.known else ""
+    rows = [
+        row
+        for row in read(ImageTag)
+        if row.flavor == "devel" and not row.cudnn and row.cuda is not None and row.state not in ("deleted", "never")
+        if wanted is not None
+        and row.cuda.release(2) == wanted.release(2)
+        and own in ("", row.os_id)
+        and "ubuntu" in row.os_id
+    ]
+    best = max(rows, key=lambda row: (row.cuda or Version.of(0), row.os_id), default=None)
+    return f"{best.repository}:{best.tag}" if best is not None else ""
 
 
 def _installed_again(calls: list[_PipCall | None]) -> set[str]:
@@ -189,7 +241,7 @@ def _words(lines: Iterable[str]) -> list[Word]:
     return [line if "://" in line else REQUIREMENT(line) for line in lines]
 
 
-def _uv(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+def _uv(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     def install(call: _PipCall) -> Iterator[Command]:
         index = ("--index", f"{NAME(_source(call.index))}={URL(call.index)}") if call.index else ()
         links = ("--find-links", URL(call.links)) if call.links else ()
@@ -198,6 +250,8 @@ def _uv(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     steps = _translated(given, calls, install, _removal("uv", "pip", "uninstall"))
     explicit = " There, add explicit = true to the new index, so that no other package is installed from it."
     has_index = any(call and call.index for call in calls)
+    if has_index and on_windows(environment):
+        explicit += " A marker beside the source (sys_platform == 'linux') leaves Windows to PyPI: remove it."
     return Remedy(
         f"{given.advice} uv records the choice in pyproject.toml; uv sync would undo a plain pip install."
         f"{explicit if has_index else ''}",
@@ -205,7 +259,7 @@ def _uv(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     )
 
 
-def _uv_pip(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+def _uv_pip(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """An environment of uv has no pip of its own."""
 
     def install(call: _PipCall) -> Iterator[Command]:
@@ -219,7 +273,7 @@ def _uv_pip(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     return Remedy(given.advice, _translated(given, calls, install, _removal("uv", "pip", "uninstall")))
 
 
-def _poetry(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+def _poetry(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     def install(call: _PipCall) -> Iterator[Command]:
         source: tuple[Word, ...] = ()
         if call.index:
@@ -235,7 +289,7 @@ def _poetry(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     )
 
 
-def _pixi(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+def _pixi(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """Its manifest names an index line by line, which no command writes."""
     lines = [
         f'{_name(line)} = {{ version = "=={line.rpartition("==")[2]}", index = "{call.index}" }}'
@@ -262,11 +316,20 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
     return lambda names: run(*start, *map(NAME, names))
 
 
-def _colab(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
     return Remedy(
         f"{given.advice} Put it into the notebook's install cell, replacing what that installs now, and restart the "
         "runtime: a new runtime has only what that cell installs.",
+        tuple(_in_cell(step) for step in given.steps),
+    )
+
+
+def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    """%pip is the pip of the notebook's own kernel, which need not be the one of a shell."""
+    return Remedy(
+        f"{given.advice} Run it in a cell of the notebook, whose kernel can be another Python than the shell's, and "
+        "restart the kernel afterwards.",
         tuple(_in_cell(step) for step in given.steps),
     )
 
@@ -277,7 +340,15 @@ def _in_cell(step: Command) -> Command:
     return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
 
 
-_SPEAKERS = {"uv": _uv, "poetry": _poetry, "pixi": _pixi, "uv-pip": _uv_pip, "colab": _colab}
+_SPEAKERS = {
+    "uv": _uv,
+    "poetry": _poetry,
+    "pixi": _pixi,
+    "uv-pip": _uv_pip,
+    "colab": _colab,
+    "kaggle": _colab,
+    "jupyter": _jupyter,
+}
 _WITH_LOCKS = ("uv", "poetry", "pixi")
 
 

@@ -12,12 +12,14 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import bring, installed_fits, replacement
+from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
 from envkit.checks.frameworks.compiled import compiled_extension, compiled_program
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
+from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
@@ -58,6 +60,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return bring(environment, matrix, name, _BINARY, messages=messages, native=True)
     owns = [own for _, own in capable_gpus(environment, matrix)]
     target = capability_of(messages) or next(map(str, owns), "")
+    if "vllm" in managers(environment) and check_id == _NEWER and (newer := newer_vllm(environment, matrix, target)):
+        return newer
     found = next(installs(environment, name), None)
     fits = found is not None and installed_fits(environment, matrix, found)
     serves = found is not None and {_fault(environment, matrix, found, own) for own in owns} == {None}
@@ -69,6 +73,14 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
         return Remedy(f"{_BUILD} The right build depends on the GPU: include its name in the input.", (_NAME_GPU,))
+    wanted = Version.find(named(seen(environment, _NEWER, "detail-wanted"), "version") or "")
+    if wanted is not None and name == "pytorch":
+        why = (
+            f"{_BUILD} The requirements ask for {wanted}: their plain line installs its build for another CUDA again, "
+            "so "
+            "write the line below there, too."
+        )
+        return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import NAME, PACKAGE, export, fixed, run
+from envkit.checks.engine.command import PACKAGE, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
@@ -34,10 +34,13 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
-    package = named(seen(environment, "build-isolation-hides-torch"), "package")
-    words = (NAME(package),) if package else (PACKAGE,)
+    id = "build-isolation-hides-torch"  # noqa: A001 - as in reports
+    messages = (*seen(environment, id, "detail-sdist"), *seen(environment, id))
+    package, version = (named(messages, "package") or "").replace("_", "-"), named(messages, "version")
+    words = (REQUIREMENT(f"{package}=={version}" if version else package),) if package else (PACKAGE,)
+    again = " Then install the rest of the list that named it." if package else ""
     return Remedy(
-        "Install the build requirements into the environment, then build without isolation.",
+        f"Install the build requirements into the environment, then build without isolation.{again}",
         (
             fixed("python -m pip install setuptools wheel ninja packaging psutil"),
             run("python", "-m", "pip", "install", "--no-build-isolation", *words),
@@ -51,15 +54,26 @@ _ISOLATED = Fault(
     impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
     remedy=_without_isolation,
 )
+
+
+def _fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
+    package = named(seen(environment, "build-out-of-memory", "detail-package"), "package")
+    words = (REQUIREMENT(package),) if package else (PACKAGE,)
+    return Remedy(
+        "Run fewer compilers at a time; with less than 16 GB of memory, only one. If it was an installation from a "
+        "source directory (-e .), repeat that command in the same shell instead of the second one.",
+        (
+            export("MAX_JOBS", "2"),
+            run("python", "-m", "pip", "install", "--no-build-isolation", *words),
+        ),
+    )
+
+
 _KILLED = Fault(
     "build-out-of-memory",
     "A build runs out of memory and is killed",
     impact="The extension does not build; its source and the compilers are not at fault.",
-    remedy="Run fewer compilers at a time; with little memory, only one.",
-    steps=(
-        export("MAX_JOBS", "4"),
-        run("python", "-m", "pip", "install", "--no-build-isolation", PACKAGE),
-    ),
+    remedy=_fewer_compilers,
 )
 _HEADERS_CLASH = Fault(
     "glibc-newer-than-toolkit",

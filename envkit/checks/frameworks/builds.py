@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.engine.ask import capability_of, install_cuda, resolve_command
-from envkit.checks.engine.command import CAPABILITY, VERSION, run
+from envkit.checks.engine.command import CAPABILITY, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, judged, release
+from envkit.checks.frameworks.conda_builds import conda_swap
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, capable_gpus, installs, judged, pip, release
 from envkit.checks.frameworks.swap import anew, pip_installs, swap
 from envkit.checks.gpu.gpus import gpus_of, on_grace
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
+from envkit.model.observed import Observed
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
+_WITH_COMPANIONS = frozenset(("comfyui", "comfyui-portable", "webui"))  # programs that install all of torch's packages
 _LINES = 24  # of releases that are tried beside the installed one
 
 
@@ -56,6 +60,8 @@ def replacement(
         ask = resolve_command(environment, matrix, framework=framework.name)
         return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
     build = choice.builds[0]
+    if not also_removed and (own := conda_swap(environment, matrix, found, build)):
+        return Remedy(f"{why} {own.advice}", own.steps)
     title = f"{framework.title} {build.version}"
     kept = not also_removed and _is_installed(found, build)
     if choice.needs_toolkit and choice.cuda is not None and kept:
@@ -66,12 +72,27 @@ def replacement(
             "started.",
             (*install_cuda(environment, choice.cuda), *steps(environment, "load-toolkit", root=root)),
         )
-    commands = swap(found, choice, also_removed)
+    bundled = not _WITH_COMPANIONS.isdisjoint(managers(environment))
+    commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice))
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
     lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
     needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
     moved = _moved(framework.title, release(found.framework.version), build)
     return Remedy(f"{why} {title} for CUDA {build.cuda} {_works(environment, matrix)}{needs}.{moved}{lost}", commands)
+
+
+def _companions_beside(matrix: Matrix, found: Installed, choice: Choice) -> Iterator[Command]:
+    """torchvision and torchaudio of the new release, where its index has none: the installed ones would not load."""
+    build = choice.builds[0]
+    here = [item.name for item in found.python.distributions if item.name in TORCH_PACKAGES[1:]]
+    own = {line.partition("==")[0] for line in build.companions}
+    if build.framework != "pytorch" or build.version == release(found.framework.version) or not here:
+        return
+    of_release = (row for row in matrix.builds("pytorch") if row.version == build.version and row.companions)
+    lines = next((row.companions for row in of_release), ())
+    wanted = [line for line in lines if line.partition("==")[0] in here and line.partition("==")[0] not in own]
+    if wanted:
+        yield pip(found.python, "install", "--no-deps", *(REQUIREMENT(line.partition("+")[0]) for line in wanted))
 
 
 def bring_release(
@@ -157,7 +178,12 @@ def fresh(
     python = None if any_python else _only_python(environment)
     version = version or Version.find(named(messages, "version") or "")
     framework = matrix.framework(name)
-    known = installed(environment) is not None or named_gpu is not None or capable_gpus(environment, matrix)
+    known = (
+        installed(environment) is not None
+        or environment.driver.driver_cuda_version.known
+        or named_gpu is not None
+        or capable_gpus(environment, matrix)
+    )
     if framework is None or not known:
         return Remedy(why, (ask,))
     plan = plan_for(environment, matrix, name, python, version, named_gpu, native=native)
@@ -219,9 +245,8 @@ def plan_for(
         open_request = replace(open_request, cuda=_knowing(open_request.gpus, matrix))
     if open_request.driver is None:
         told = environment.driver.driver_cuda_version
-        most = told.get().major if told.known else limit("cuda-of-most-programs").major
         clauses = open_request.cuda.clauses if open_request.cuda is not None else ()
-        careful = replace(open_request, cuda=VersionSpec((*clauses, ("<", Version.of(most + 1)))))
+        careful = replace(open_request, cuda=VersionSpec((*clauses, _most(told, matrix))))
         if told.known or feasible(Query(careful, knowledge_of(matrix))):  # a newer one may be too new for the driver
             open_request = careful
     for spec in _nearest(matrix, name, version) if version is not None else _usual(matrix, name, oldest=native):
@@ -231,6 +256,16 @@ def plan_for(
             if _for_gpus(plan) is not None:
                 return plan
     return resolve(open_request, matrix)
+
+
+def _most(told: Observed[Version], matrix: Matrix) -> tuple[str, Version]:
+    """The newest CUDA to choose: of the driver's whole major line only where NVIDIA's rule covers that."""
+    from envkit.compat.driver import driver_floors
+
+    if told.known and driver_floors(told.get().release(2), matrix).minor_version is None:
+        return "<=", told.get().release(2)
+    major = told.get().major if told.known else limit("cuda-of-most-programs").major
+    return "<", Version.of(major + 1)
 
 
 def _knowing(gpus: Sequence[TargetGpu], matrix: Matrix) -> VersionSpec | None:

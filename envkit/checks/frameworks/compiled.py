@@ -14,12 +14,16 @@ _EXTENSIONS = (  # packages around PyTorch whose kernels are compiled for chosen
     *("detectron2", "mmcv", "mmcv-full", "torch-scatter", "torch-sparse", "pytorch3d", "spconv", "deepspeed"),
     *("bitsandbytes", "auto-gptq", "autoawq", "exllamav2", "natten", "tinycudann", "nvdiffrast", "flashinfer-python"),
 )
+_READY_MADE = ("sgl-kernel", "cpm-kernels", "bminf")  # ... that come without their source
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--no-binary=:all:")
 
 
 def compiled_extension(environment: Environment, found: Installed, capability: str) -> Remedy:
     """The framework has code for this GPU: a package beside it was compiled for others."""
     beside = [item for item in found.python.distributions if item.name in _EXTENSIONS]
+    ready = [name for name in _READY_MADE if any(item.name == name for item in beside)]
+    if "sglang" in managers(environment) or (ready and len(ready) == len(beside)):
+        return _without_source(found, ready or ["sgl-kernel"], capability)
     known = beside[0] if len(beside) == 1 else None
     package = f"{known.name}=={known.version.partition('+')[0]}" if known else ""
     among = f" ({', '.join(item.name for item in beside)})" if beside else ""
@@ -32,6 +36,21 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
         ),
+    )
+
+
+def _without_source(found: Installed, names: list[str], capability: str) -> Remedy:
+    """Packages that bring compiled code for chosen GPUs and no source to compile: pip cannot build them for another."""
+    those = " and ".join(names)
+    other = (
+        "On this card, serve the model with another engine (vLLM, llama.cpp)"
+        if "sgl-kernel" in names
+        else "Run this program on a newer GPU, or the model with another program (transformers with torch alone)"
+    )
+    return Remedy(
+        f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
+        f"ready-made code that has none for compute capability {capability or 'of this GPU'}, and without its source "
+        f"pip cannot compile it. {other}. An older release of {those} may still have had it."
     )
 
 
@@ -81,6 +100,16 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
             f"{ready} To compile it yourself, use a fresh build directory and pass this GPU's target: to CMake with "
             "the option below, to nvcc as -gencode arch=compute_NN,code=sm_NN.",
             steps(environment, "compile-native"),
+        )
+    if "caffe" in managers(environment):
+        return Remedy(
+            f"Build Caffe with code for {' and '.join(capability.split(';'))}: where no GPU is visible, as in docker "
+            "build, "
+            "its CMake takes a list of architectures without them. Name them, in a fresh build directory and in the "
+            "Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). Who builds with make names "
+            "them in CUDA_ARCH of "
+            "Makefile.config.",
+            steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
     targets = " and ".join(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(

@@ -16,6 +16,7 @@ from envkit.tables.pairs import CondaBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
 
 _FORGE = "conda-forge"
 _OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}cpu_(?:generic|mkl)_")
@@ -47,6 +48,33 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
             *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
             run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),
         ),
+    )
+
+
+def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build: FrameworkBuild) -> Remedy | None:
+    """The same release for another CUDA by conda, where conda brought PyTorch; None where no row has it."""
+    listed = {item.name for item in found.python.distributions if item.installer == "conda"}
+    row = next(
+        (
+            row
+            for row in read(CondaBuild)
+            if row.framework == found.framework.name
+            and row.version == build.version == release(found.framework.version)
+            and build.cuda is not None
+            and row.cuda == build.cuda.release(2)
+        ),
+        None,
+    )
+    if row is None or "pytorch" not in listed or found.framework.cuda is None:
+        return None
+    wanted = [line for line in row.requirements if _name(line) in listed or _name(line) in _ALWAYS]
+    place: tuple[Word, ...] = ("-p", PATH(found.python.prefix)) if found.python.prefix else ()
+    channels = [word for channel in row.channels for word in ("-c", NAME(channel))]
+    return Remedy(
+        f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one "
+        "step. A "
+        "cuda module of another release is not needed: conda's PyTorch brings its own CUDA.",
+        (run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),),
     )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
+from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, only_shown, seen
+from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
@@ -32,8 +33,9 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
+from envkit.checks.frameworks.onnxruntime import one_alone
 from envkit.checks.nvidia_driver.driver_state import cuda_works
-from envkit.model import Distribution, Environment, MachineKind, Message
+from envkit.model import Distribution, Environment, MachineKind, Message, found
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -53,13 +55,51 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         return program
     if forge := of_forge(environment):
         return forge
-    given = bring(environment, matrix, name, "Reinstall it from the index of a CUDA build.", messages=messages)
+    if name == "onnxruntime" and seen(environment, "onnxruntime-two-packages", "detail-listed"):
+        return one_alone(environment, matrix)
+    if seen(environment, "cpu-only-wheel", "told-tf1"):
+        return _first_tensorflow(environment, matrix)
+    why = "Reinstall it from the index of a CUDA build."
+    family = named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")
+    if family:
+        chosen = Version.of(int(family[:2]), int(family[2:]))
+        told = replace(environment.driver, driver_cuda_version=found(chosen, "message"))
+        environment = replace(environment, driver=told)
+        why = (
+            f"{why} --extra-index-url only adds an index: pip then takes the newest release of any, and on Windows "
+            "that "
+            "of PyPI is a CPU build. So that the next pip install -r does not bring it back, put the lines of torch "
+            "into "
+            "a file of their own, installed with --index-url, and pin them."
+        )
+    given = bring(environment, matrix, name, why, messages=messages)
     own, *companions = _CPU_PACKAGES.get(name, ("",))
     if own and given.commands and not any("uninstall" in line for line in given.commands):
         too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]
         removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
+
+
+def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    """Before 1.15, the package tensorflow was for the CPU alone, and tensorflow-gpu the one for GPUs."""
+    version = Version.find(named(seen(environment, "cpu-only-wheel", "told-tf1"), "version") or "")
+    rows = [row for row in matrix.builds("tensorflow") if row.cuda is not None]
+    row = next((row for row in rows if row.version == version), None) or next(
+        (row for row in rows if version is not None and row.version.release(2) == version.release(2)), None
+    )
+    cudnn = f" and cuDNN {row.cudnn}" if row is not None and row.cudnn else ""
+    needs = f" It loads CUDA {row.cuda}{cudnn} from the system, and no other release." if row is not None else ""
+    python = first_python(environment)
+    return Remedy(
+        "In these releases, the package tensorflow is for the CPU alone: replace it by tensorflow-gpu. No flag of "
+        "Keras is "
+        f"needed.{needs}",
+        (
+            pip(python, "uninstall", "-y", "tensorflow"),
+            pip(python, "install", REQUIREMENT(f"tensorflow-gpu=={row.version if row is not None else version}")),
+        ),
+    )
 
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, URL, export, run
+from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, URL, WHEEL, export, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir")
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
+_FLASH_RELEASES = "https://github.com/Dao-AILab/flash-attention/releases/download/v{}/{}"
+_PYG = ("pyg-lib", "torch-scatter", "torch-sparse", "torch-cluster", "torch-spline-conv")
+_PYG_PAGE = "https://data.pyg.org/whl/torch-{}+{}.html"
 _ASK_TORCH = "import torch, sys; print(torch.__version__, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
 _VENDORS = regex(r"\da0\b|\+[0-9a-f]{7,}|\.nv\d")
 _FLASH = regex(r"flash[_-]attn")
@@ -48,8 +51,12 @@ _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     """Which extension it is, only its messages tell."""
+    if wheel := _other_abi(environment):
+        return wheel
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
         return _flash_attention(environment)
+    if graphs := _of_pyg(environment):
+        return graphs
     if xformers := _xformers(environment, matrix):
         return xformers
     if wanted := _its_torch(environment, matrix):
@@ -58,6 +65,51 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the "
         "command prints all four. Or rebuild the extension in this environment, in the release that the program needs.",
         (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
+    )
+
+
+def _other_abi(environment: Environment) -> Remedy | None:
+    """The same wheel for the other C++ ABI, where the missing symbol shows that this one is for the wrong ABI."""
+    wheel = named(seen(environment, "extension-abi-mismatch", "detail-flash-wheel"), "wheel") or ""
+    symbols = said(environment, "extension-abi-mismatch")
+    wrong = "TRUE" if "__cxx11" in symbols else "FALSE"
+    if f"cxx11abi{wrong}" not in wheel or "undefined symbol" not in symbols:
+        return None
+    fitting = wheel.replace(f"cxx11abi{wrong}", f"cxx11abi{'FALSE' if wrong == 'TRUE' else 'TRUE'}")
+    release_of = wheel.partition("-")[2].partition("+")[0]
+    return Remedy(
+        "This wheel is for the other C++ ABI than the installed torch; its releases have the same one for this ABI. "
+        "Nothing has to be compiled, and the toolkit in /usr/local does not matter.",
+        (
+            pip(
+                named_python(environment),
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                WHEEL(_FLASH_RELEASES.format(release_of, fitting)),
+            ),
+        ),
+    )
+
+
+def _of_pyg(environment: Environment) -> Remedy | None:
+    """The packages of PyTorch Geometric, from the page of the torch that is installed."""
+    text = said(environment, "extension-abi-mismatch").lower().replace("_", "-")
+    names = [name for name in _PYG if name in text]
+    python = named_python(environment)
+    torch = distribution(first_python(environment), "torch")
+    own = release(torch.version) if torch is not None else None
+    tag = local_tag(torch.version) if torch is not None else ""
+    if not names or own is None or not tag.startswith("cu"):
+        return None
+    if "torch-sparse" in names and "torch-scatter" not in names:
+        names.insert(0, "torch-scatter")  # it loads that one
+    page = URL(_PYG_PAGE.format(own, tag))
+    return Remedy(
+        f"The installed wheels are for another torch: install them from the page of torch {own}+{tag}, which stays. "
+        "Where a notebook or a requirements file names the page, correct it there too, and again after each update of "
+        "torch.",
+        (pip(python, "install", "--force-reinstall", "--no-deps", *map(NAME, names), "-f", page),),
     )
 
 

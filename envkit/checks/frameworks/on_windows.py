@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import fixed
+from envkit.base.versions import Version
+from envkit.checks.engine.command import REQUIREMENT, URL, Word, fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, skip
@@ -14,8 +15,9 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring_release
-from envkit.checks.frameworks.installs import installs, release
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip, release
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -45,11 +47,48 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _torch_of(matrix: Matrix, version: Version) -> Iterator[Word]:
+    """torch and its companions of that release."""
+    yield REQUIREMENT(f"torch=={version}")
+    lines = next((row.companions for row in matrix.builds("pytorch") if row.version == version and row.companions), ())
+    yield from (REQUIREMENT(line.partition("+")[0]) for line in lines if line.partition("==")[0] in TORCH_PACKAGES)
+
+
+def _cuda_index(matrix: Matrix, version: Version) -> tuple[Word, ...]:
+    """The index of that release's build that the most drivers run."""
+    rows = [
+        row for row in matrix.builds("pytorch") if row.version == version and row.cuda is not None and row.index_url
+    ]
+    oldest = min(rows, key=lambda row: row.cuda or version, default=None)
+    return ("--index-url", URL(oldest.index_url or "")) if oldest is not None else ()
+
+
 def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
     item = next(installs(environment, "pytorch"), None)
     own = release(item.framework.version) if item is not None else None
     if item is None or own is None:
-        return None
+        line = {
+            row.version
+            for row in matrix.builds("pytorch")
+            if row.version.release(2) == limit("fbgemm-with-libomp").release(2)
+        }
+        patch = max(line, default=None)
+        if patch is None:
+            return None
+        return Remedy(
+            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which Windows lacks and "
+            "the "
+            f"Visual C++ runtime does not bring; {patch} does not need it. The index is of "
+            "the CUDA that the most drivers run; without one, pip installs a CPU build on Windows.",
+            (
+                pip(
+                    named_python(environment),
+                    "install",
+                    *_torch_of(matrix, patch),
+                    *_cuda_index(matrix, patch),
+                ),
+            ),
+        )
     line = {row.version for row in matrix.builds("pytorch") if row.version.release(2) == own.release(2)}
     if max(line, default=own) <= own:
         return None

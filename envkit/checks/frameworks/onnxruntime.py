@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
+from envkit.base.versions import Version
+from envkit.checks.engine.command import NAME, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import fresh
-from envkit.checks.frameworks.installs import distribution_evidence, judged, pip
+from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, pip, release
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -20,20 +21,52 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
 _GPU = "onnxruntime-gpu"
+_LINE = 2  # numbers of a release's line; more name one release
+_LISTED = (
+    "onnxruntime-gpu can do what onnxruntime can: list it alone in the requirements, or the next installation brings "
+    "both back."
+)
 _WORDS = "Uninstall all of them, then install the GPU package."
 
 
-def _one_alone(environment: Environment, matrix: Matrix) -> Remedy:
+def one_alone(environment: Environment, matrix: Matrix) -> Remedy:
     """All of them out, then the release that fits this machine; where too little is known of it, the question."""
-    given = fresh(environment, matrix, "onnxruntime", _WORDS, seen(environment, "onnxruntime-two-packages"))
-    return Remedy(given.advice, (fixed("python -m pip uninstall -y onnxruntime onnxruntime-gpu"), *given.steps))
+    listed = seen(environment, "onnxruntime-two-packages", "detail-listed")
+    messages = (*seen(environment, "onnxruntime-two-packages"), *listed)
+    removal = fixed("python -m pip uninstall -y onnxruntime onnxruntime-gpu")
+    words = f"{_WORDS} {_LISTED}"
+    told = Version.find(named(messages, "version") or "") or next(
+        (release(item.framework.version) for item in installs(environment, "onnxruntime")), None
+    )
+    rows = matrix.builds("onnxruntime")
+    if told is not None and not any(row.version.starts_with(told) for row in rows):
+        return Remedy(f"{words} Take the release that you had: python -m pip install '{_GPU}=={told}.*'", (removal,))
+    told = told or _of_toolkit(environment, matrix)
+    if told is not None:
+        pin = str(told) if len(told.parts) > _LINE else f"{told}.*"
+        return Remedy(words, (removal, run("python", "-m", "pip", "install", REQUIREMENT(f"{_GPU}=={pin}"))))
+    given = fresh(environment, matrix, "onnxruntime", words, messages)
+    return Remedy(given.advice, (removal, *given.steps))
+
+
+def _of_toolkit(environment: Environment, matrix: Matrix) -> Version | None:
+    """The newest release whose package on the index was built for the CUDA that is installed."""
+    toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+    said = Version.find(named(seen(environment, "onnxruntime-two-packages", "detail-cuda"), "cuda") or "")
+    majors = {toolkit.version.major for toolkit in toolkits} or ({said.major} if said is not None else set())
+    fitting = [
+        row.version
+        for row in matrix.builds("onnxruntime")
+        if row.on_pypi and row.cuda is not None and len(majors) == 1 and row.cuda.major in majors
+    ]
+    return max(fitting, default=None)
 
 
 _TWO = Fault(
     "onnxruntime-two-packages",
     "Several ONNX Runtime packages share one directory",
     impact="Whichever was installed last is imported; the CPU build has no CUDAExecutionProvider.",
-    remedy=_one_alone,
+    remedy=one_alone,
 )
 
 
@@ -59,8 +92,8 @@ def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterat
     for python in judged(environment):
         owners = [item for item in python.distributions if item.name in _PACKAGES and item.installer != "conda"]
         evidence = [distribution_evidence(item) for item in owners]
-        release = next((item.version for item in owners if item.name == _GPU), "")
-        if len(owners) > 1 and release:
+        installed = next((item.version for item in owners if item.name == _GPU), "")
+        if len(owners) > 1 and installed:
             yield _TWO.found(
                 [*evidence, *message_evidence(environment, messages)],
                 title=f"{' and '.join(item.name for item in owners)} are both installed",
@@ -70,7 +103,7 @@ def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterat
                     _WORDS,
                     (
                         pip(python, "uninstall", "-y", *(NAME(item.name) for item in owners)),
-                        pip(python, "install", REQUIREMENT(f"{_GPU}=={release}")),
+                        pip(python, "install", REQUIREMENT(f"{_GPU}=={installed}")),
                     ),
                 ),
             )

@@ -10,10 +10,11 @@ from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, fixed, ru
 from envkit.checks.engine.evidence import known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
 from envkit.model import Distribution, Environment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
@@ -37,14 +38,45 @@ _UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpa
 _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 
 
-def _unpack_at_home(environment: Environment, matrix: Matrix) -> Remedy:
-    lines = frozenset(message.signature.partition("/")[2] for message in seen(environment, "disk-full-at-install"))
+def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
+    """By who writes there, and with the place that the text shows to have room."""
+    messages = seen(environment, "disk-full-at-install")
+    lines = frozenset(message.signature.partition("/")[2] for message in messages)
     if lines and lines <= _ELSEWHERE.keys():
         return _ELSEWHERE[min(lines)]
+    if on_windows(environment):
+        return _on_another_drive(environment, named(seen(environment, "disk-full-at-install", "detail-drive"), "drive"))
+    compiles = lines == {"compiler"}
+    who = "The compiler writes its temporary files" if compiles else "pip unpacks"
+    again = "build again in this shell" if compiles else "install again in this shell with --no-cache-dir"
+    room = named(seen(environment, "disk-full-at-install", "detail-room"), "room")
+    if room is not None and room != "/":
+        return remedy(
+            environment,
+            f"{who} in the temporary directory, which is full; {room} has room. Run this in a directory of yours on "
+            f"{room}, then {again}. It needs no administrator, and nothing has to be deleted.",
+            "unpack-here",
+        )
+    if compiles:
+        return remedy(
+            environment, f"{who} in the temporary directory: use another one, then {again}.", "unpack-at-home"
+        )
     return Remedy(
         "pip unpacks in the temporary directory, which is often small or in memory (check with df -h /tmp). Point it "
         "to a larger one, then install again in this shell with --no-cache-dir.",
         steps(environment, "unpack-at-home"),
+    )
+
+
+def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
+    """pip's downloads and their unpacked files go to TEMP, on C: whatever the drive of the environment is."""
+    starter = " Put the same two lines at the top of webui-user.bat." if "webui" in managers(environment) else ""
+    where = f"{drive}:\\temp" if drive else "D:\\temp"
+    other = "" if drive else " (another drive than D: if that one is full)"
+    return Remedy(
+        f"pip downloads and unpacks in TEMP, which is on C: even where the environment is on another drive. Point it "
+        f"to a drive with room{other}, then start again in the same Command Prompt.{starter}",
+        (run("mkdir", where), run("set", f"TEMP={where}"), run("set", f"TMP={where}")),
     )
 
 
@@ -72,7 +104,7 @@ _DISK_FULL = Fault(
     "disk-full-at-install",
     "The disk is full",
     impact="The installation fails.",
-    remedy=_unpack_at_home,
+    remedy=_unpack_elsewhere,
 )
 
 

@@ -41,19 +41,25 @@ class _Wanted:
         return cls(line, match["name"], (match["release"] or "") if exact else "", bool(match["extra"]))
 
 
-def swap(found: Installed, choice: Choice, also_removed: Iterable[str] = ()) -> tuple[Command, ...]:
+def swap(
+    found: Installed, choice: Choice, also_removed: Iterable[str] = (), *, bundled: bool = False
+) -> tuple[Command, ...]:
     """Remove what pip would keep although it is another build of the same release, then install what is not there.
 
-    `also_removed` are packages that write the same files.
+    `also_removed` are packages that write the same files. `bundled`: a program brought all companions, told or not.
     """
     build = choice.builds[0]
     calls = _calls(choice)
     own = _Wanted.of(build.package or "").name
     wanted = [_Wanted.of(line) for call in calls for line in call.requirements]
-    left = {one.line for one in wanted if one.name != own and _left_alone(found.python, one, build)}
+    left = {one.line for one in wanted if one.name != own and not bundled and _left_alone(found.python, one, build)}
     gone = [*also_removed, *(one.name for one in wanted if one.line not in left and _in_the_way(found, one))]
     if own in gone:  # what came with it is of its kind too
-        gone += [one.name for one in wanted if one.release and one.name not in gone and not _told(found.python, one)]
+        gone += [
+            one.name
+            for one in wanted
+            if one.release and one.name not in gone and (bundled or not _told(found.python, one))
+        ]
     installed = _name(found)
     only_told = installed == _CONDA_NAMES.get(own) and not any(
         item.name == installed for item in found.python.distributions

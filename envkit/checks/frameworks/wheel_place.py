@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import VERSION, fixed, run
+from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
@@ -32,6 +33,7 @@ _CONDA_PLACE = regex(
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
 _OF_CONDA = ("conda-provides", "conda-conflict")
+_EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -72,7 +74,25 @@ def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple
     if framework_by_package(matrix, package) is None:
         return Remedy(why)
     version = Version.find(named(messages, "version") or "")
-    return fresh(environment, matrix, framework_of(environment, matrix, messages), why, messages, version=version)
+    given = fresh(environment, matrix, framework_of(environment, matrix, messages), why, messages, version=version)
+    steps = tuple(_with_tags(step) for step in given.steps)
+    if steps == given.steps:
+        return given
+    return Remedy(
+        f"{given.advice} The part after + is what matters: without it, uv takes the file of the same release that has "
+        "none. Change the lines of the extra in pyproject.toml to the same releases.",
+        steps,
+    )
+
+
+def _with_tags(step: Command) -> Command:
+    """With the tag of the index in each exact release, for a resolver that takes the one without a tag otherwise."""
+    words = list(step.words)
+    tag = words[words.index("--index-url") + 1].rpartition("/")[2] if "--index-url" in words else ""
+    if not tag.startswith("cu"):
+        return step
+    marked = (f"{word}+{tag}" if _EXACT.fullmatch(word) else word for word in words)
+    return replace(step, words=tuple(marked))
 
 
 def _meant(framework: Framework | None, version: Version | None) -> str:
@@ -164,14 +184,24 @@ def _unbuilt(python: PythonEnvironment, own: Version, matrix: Matrix) -> Framewo
     return None
 
 
+def _sif(environment: Environment) -> str:
+    """The name of the image, where it is a file in the working directory."""
+    return named(seen(environment, "glibc-too-old", "detail-sif"), "image") or "IMAGE"
+
+
 def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
     if "apptainer" in managers(environment):
         return Remedy(
             "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
-            "image whose distribution is as new as the host's, or let NVIDIA's own tool choose what to mount: it "
-            "leaves out the host's other libraries.",
-            (fixed("apptainer exec --nvccli IMAGE nvidia-smi"),),
+            "image whose distribution is as new as the host's (build it again from a newer base), or let NVIDIA's own "
+            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
+            "nvidia-container-toolkit on the host first; the variable gives the container OpenGL and display libraries "
+            "too, not only CUDA. Then start your program in place of nvidia-smi.",
+            (
+                fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
+                run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
+            ),
         )
     said = "Use a newer system, a container, or an older release of the framework."
     if not tells_framework(environment, matrix, messages):

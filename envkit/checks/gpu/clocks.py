@@ -9,6 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # NVML's clock event bits (nvml.h); 0x1 idle, 0x2 application clocks and 0x4 software power cap are no faults
 _IDLE, _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL, _POWER_BRAKE = 0x1, 0x8, 0x20, 0x40, 0x80
 _TOLERANCE_W = 1.0
+_SHARE = 0.8  # of a card's power, which costs a few percent of its speed
 _FANS = regex(r"GeForce|TITAN")
 _RESTING = 10  # percent of utilization below which clocks are nobody's concern
 
@@ -30,13 +32,29 @@ _RESTING = 10  # percent of utilization below which clocks are nobody's concern
 def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     """Data-center cards have no fans of their own: their server cools them."""
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
+    laptop = any(gpu.laptop for gpu in gpus) or (not gpus and "laptop" in managers(environment))
+    powers = {model.tdp_w for gpu in gpus for model in gpu.models if model.tdp_w} if not laptop else set()
+    watts = int(round(min(powers) * _SHARE, -1)) if powers else None
+    hot = [gpu.index for gpu, bits in _reasons(environment) if bits & (_SW_THERMAL | _HW_THERMAL)]
+    index = hot[0] if len(hot) == 1 else None
     passive = bool(gpus) and all(model.data_center for gpu in gpus for model in gpu.models)
     advice = (
         "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."
         if passive
-        else "Clean the fans; check them, the airflow, and the fan curves."
+        else "Raise the laptop so that air gets below it (a cooling pad), and clean its fans; only better cooling "
+        "makes "
+        "long runs faster."
+        if laptop
+        else "Raise the fan speed (its curve, or a fixed speed), and clean the fans and the heat sink; give the case "
+        "more air."
     )
-    return remedy(environment, advice, "throttle")
+    advice += (
+        " Until then, a lower power limit keeps the speed even: the clocks then stay the same over a whole run, and "
+        "the "
+        "card loses little. It lasts until the next restart."
+    )
+    action = "throttle" if not watts else "power-limit-all" if index is None else "power-limit"
+    return remedy(environment, advice, action, index=index, watts=watts)
 
 
 _HOT = Fault(

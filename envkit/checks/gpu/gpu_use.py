@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.engine.command import PROCESS, run
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -15,8 +16,9 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
-from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment, Gpu
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -43,6 +45,10 @@ _OF_THE_QUEUE = (
     "one that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
     "job again."
 )
+_LEFT_BEHIND = (  # messages of memory that is in use although its program has ended
+    *("told-no-process", "complaint-unknown-process", "complaint-fuser", "complaint-old-job"),
+    *("complaint-told-none-running", "complaint-nothing-runs", "complaint-defunct"),
+)
 _SHUT = Fault(
     "compute-mode-exclusive",
     "CUDA reports that all GPUs are busy or unavailable",
@@ -50,21 +56,72 @@ _SHUT = Fault(
     remedy=_LET_IN,
     actions=("compute-mode",),
 )
+
+
+def _license(environment: Environment, matrix: Matrix) -> Remedy:
+    """By the kind of license server that this driver knows, and in the operator's own way on a node of Kubernetes."""
+    driver = installed(environment)
+    early = driver is not None and driver.major < limit("driver-with-license-tokens").major
+    what = (
+        "gridd.conf with ServerAddress and ServerPort=7070 of your license server and the FeatureType of your license "
+        "(1 "
+        "vGPU, 4 vCS; this driver does not know tokens yet)"
+        if early
+        else "gridd.conf (FeatureType of your license) and client_configuration_token.tok of your license server"
+    )
+    if "gpu-operator" in managers(environment):
+        files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
+        patch = '{"spec": {"driver": {"licensingConfig": {"configMapName": "licensing-config"}}}}'
+        return Remedy(
+            f"Here the operator's driver container holds the license, not the node: write {what}, and give both to the "
+            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods start anew, "
+            "which "
+            "stops the programs on these nodes. License Status must then be Licensed.",
+            (
+                run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
+                run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", patch),
+            ),
+        )
+    if early:
+        return remedy(
+            environment,
+            f"Set the license server in /etc/nvidia/gridd.conf: {what}. Then restart nvidia-gridd.",
+            "license-server",
+        )
+    return remedy(
+        environment,
+        "Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
+        "/etc/nvidia/gridd.conf "
+        "must match the license.",
+        "license",
+    )
+
+
 _UNLICENSED = Fault(
     "vgpu-unlicensed",
     "A virtual GPU has no license",
     impact="The GPU slows down after a few minutes, then rejects programs.",
-    remedy="Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
-    "/etc/nvidia/gridd.conf must match the license.",
-    actions=("license",),
+    remedy=_license,
 )
+
+
+def _end_holders(environment: Environment, matrix: Matrix) -> Remedy:
+    given = remedy(
+        environment,
+        "The first command lists every process that has the device open, also those that nvidia-smi does not show: "
+        "kill your own of them (PID is its number; child processes of a killed training are the usual ones), and the "
+        "memory is free at once. Run it on the host, because a container does not show the processes of others; theirs "
+        "are the administrator's matter. If the list is empty, only a reset or a reboot frees the memory.",
+        "who-holds",
+    )
+    return Remedy(given.advice, (*given.steps, run("kill", PROCESS)))
+
+
 _HELD = Fault(
     "gpu-memory-held-by-lost-process",
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
-    remedy="Find the process that still has the device open and kill it; otherwise reboot. Run this on the host: a "
-    "container does not show the processes of others. If you do not have permission, ask the administrator.",
-    actions=("who-holds",),
+    remedy=_end_holders,
 )
 _RAN_OUT = Fault(
     _HELD.id,
@@ -162,6 +219,7 @@ def _kept_out(environment: Environment, shut: list[Gpu], said: tuple[Evidence, .
     rank=38,
     tier="N",
     any_of=("gpus", "messages"),
+    fix="Give the driver its license server or token, and restart nvidia-gridd.",
     references=threads("DDMAL/Rodan#1332", "JeremyMain/GPUProfiler#134"),
 )
 def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -199,6 +257,7 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=55,
     tier="N",
     any_of=("gpus", "messages"),
+    fix="Find the process that still has the device open, and kill it.",
     references=threads("apache/mxnet#17837", "apache/mxnet#4242", "NVIDIA/gpu-operator#2880"),
 )
 def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -226,7 +285,9 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     if held or hidden:
         return
     listed = [gpu for gpu in gpus if gpu.processes is not None]
-    if ran_out:
+    if lost := seen(environment, _HELD.id, *_LEFT_BEHIND):
+        yield _HELD.found(message_evidence(environment, lost), status=_RAN_OUT.status)
+    elif ran_out:
         yield _RAN_OUT.found(message_evidence(environment, ran_out))
     elif listed:
         yield ok(

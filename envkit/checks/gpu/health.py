@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.pci import pci_address
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -42,13 +44,46 @@ _MEMORY_ERROR = Fault(
     remedy=_RESET,
     actions=("reset",),
 )
+
+
+def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
+    """Whoever rents the machine exchanges the whole instance."""
+    names = managers(environment)
+    if "aws" in names and "kubernetes" in names:
+        return Remedy(
+            "The GPU has no spare memory rows left, and nobody can exchange it in a rented instance: drain the node, "
+            "which stops its pods, and terminate the instance; its node group starts another one, usually on another "
+            "machine. Tell AWS support the instance and the GPU's serial number, so that the host is taken out. NODE "
+            "and "
+            "INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
+            (
+                fixed("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data"),
+                fixed("aws ec2 terminate-instances --instance-ids INSTANCE"),
+            ),
+        )
+    if "aws" in names:
+        return Remedy(
+            "The GPU has no spare memory rows left, and nobody can exchange it in a rented instance: stop the instance "
+            "and start it again, which moves it to another machine (what is on instance-store disks is lost), and tell "
+            "AWS support its number.",
+            (
+                fixed("aws ec2 stop-instances --instance-ids INSTANCE"),
+                fixed("aws ec2 start-instances --instance-ids INSTANCE"),
+            ),
+        )
+    return remedy(
+        environment,
+        "Take the GPU out of service and RMA it: it has no spare memory rows left. The command prints its serial "
+        "number. Until then, drain it in the scheduler or exclude it from CUDA_VISIBLE_DEVICES.",
+        "card-numbers",
+    )
+
+
 _NO_SPARE_ROWS = Fault(
     "row-remap-failed",
     "A faulty memory row could not be remapped",
     impact="Memory errors will recur and stop programs.",
-    remedy="Take the GPU out of service and RMA it: it has no spare memory rows left. The command prints its serial "
-    "number. Until then, drain it in the scheduler or exclude it from CUDA_VISIBLE_DEVICES.",
-    actions=("card-numbers",),
+    remedy=_out_of_service,
 )
 _REMAP_PENDING = Fault(
     "row-remap-pending",
@@ -181,6 +216,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
     tier="N",
     any_of=("gpus", "kernel.log", "messages"),
     explained_by=_LOST,
+    fix="Take the GPU out of service and have it replaced; in a cloud, the whole instance.",
     references=threads(
         "awslabs/awsome-distributed-ai#1190", "aws/eks-node-monitoring-agent#245", "wtdcode/vllm-backport#62"
     ),

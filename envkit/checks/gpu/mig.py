@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import GPU, fixed, run
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
@@ -30,20 +34,56 @@ def _without_mig(environment: Environment) -> Outcome:
     return skip("MIG is off")
 
 
+def _instance_or_none(environment: Environment, matrix: Matrix) -> Remedy:
+    """Off where somebody says that it is not used, on the GPUs that the text names."""
+    messages = seen(environment, "mig-enabled-no-instance", "detail-which")
+    told = _NUMBERS.findall(named(messages, "gpus") or "")
+    divided = [str(gpu.index) for gpu in _divided(environment) if not gpu.mig_instances]
+    numbers = list(dict.fromkeys((*divided, *told))) or ["0"]
+    if seen(environment, "mig-enabled-no-instance", "detail-unwanted"):
+        return Remedy(
+            "Turn MIG off on these GPUs: nobody uses it here. No program may use them meanwhile, monitoring included; "
+            "if the mode stays pending, it changes at the next GPU reset or reboot.",
+            (
+                *(run("sudo", "nvidia-smi", "-i", GPU(number), "-mig", "0") for number in numbers),
+                fixed("nvidia-smi --query-gpu=index,mig.mode.current,mig.mode.pending --format=csv"),
+            ),
+        )
+    return remedy(
+        environment,
+        "Create an instance; profile 0 is the whole GPU, and the list shows the others. Instances are lost at the next "
+        "reboot. If MIG is not wanted here and no program uses the GPU, turn it off instead: nvidia-smi with -mig 0, "
+        "as root, and the same -i as below.",
+        "mig-create",
+        index=numbers[0],
+    )
+
+
+_NUMBERS = regex(r"\d{1,2}")
 _NO_INSTANCE = Fault(
     "mig-enabled-no-instance",
     "MIG is on, but no instance exists",
     impact="CUDA sees no device on this GPU.",
-    remedy="Create an instance; profile 0 is the whole GPU, and the list shows the others. If MIG is not wanted here "
-    "and no program uses the GPU, turn it off instead: nvidia-smi with -mig 0, as root, and the same -i as below.",
-    actions=("mig-create",),
+    remedy=_instance_or_none,
 )
+
+
+def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
+    return remedy(
+        environment,
+        "Start one process per instance: the loop gives each its own. In it the instance is always cuda:0, so the code "
+        "must not use the local rank as a device number (set_device(0)). NCCL does not join instances into one "
+        "job: run independent processes, or use whole GPUs (MIG off) for DDP. Replace SCRIPT with your program.",
+        "mig-list",
+        "one-per-instance",
+    )
+
+
 _ONE_INSTANCE = Fault(
     "mig-one-instance-visible",
     "A program uses only one MIG instance",
     impact="All processes share one instance; the others stay idle.",
-    remedy=f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.",
-    actions=("mig-list",),
+    remedy=_one_process_each,
 )
 
 
@@ -53,6 +93,7 @@ _ONE_INSTANCE = Fault(
     rank=20,
     tier="N",
     any_of=("gpus", "messages"),
+    fix="Create an instance, or turn MIG off.",
     references=threads("pytorch/pytorch#130181"),
 )
 def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -69,7 +110,6 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                 [field_evidence(environment, gpu, field, value) for field, value in facts],
                 title=f"{title_of(gpu)}: MIG is on, but no instance exists",
                 subject=name_of(gpu),
-                index=gpu.index,
             )
         elif gpu.mig_instances is None:
             yield unknown("MIG is on; its instances were not queried", subject=name_of(gpu))
@@ -80,7 +120,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                 evidence=[field_evidence(environment, gpu, "mig_instances")],
             )
     if not divided:
-        yield _NO_INSTANCE.reported(environment, index=0) or _without_mig(environment)
+        yield _NO_INSTANCE.reported(environment) or _without_mig(environment)
 
 
 @check(
@@ -90,6 +130,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("mig-enabled-no-instance",),
+    fix="Start one process per instance, each with CUDA_VISIBLE_DEVICES set to its UUID.",
     references=threads("pytorch/pytorch#95784", "pytorch/pytorch#131650"),
 )
 def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

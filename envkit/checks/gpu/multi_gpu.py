@@ -10,7 +10,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import only_shown, seen
+from envkit.checks.engine.messages import named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -27,6 +27,7 @@ from envkit.checks.gpu.gpus import (
     seen_gpus,
 )
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
+from envkit.checks.gpu.module_flavors import needs_open
 from envkit.model import Environment, Gpu, MachineKind
 
 if TYPE_CHECKING:
@@ -54,13 +55,32 @@ _LINK_DOWN = Fault(
     remedy=_links_up,
     status=Status.WARN,
 )
+
+
+def _straight(environment: Environment, matrix: Matrix) -> Remedy:
+    branch = named(seen(environment, "acs-blocks-p2p", "detail-other-driver"), "driver")
+    if branch:
+        return remedy(
+            environment,
+            f"The same machine runs with driver branch {branch}, so look at the driver before the firmware: install "
+            f"that branch. Until then, NCCL_P2P_DISABLE=1 keeps NCCL from hanging, at the cost of speed. If it still "
+            "hangs, turn ACS (and the IOMMU, if nothing needs it) off in the firmware setup.",
+            "driver-open" if needs_open(environment, matrix) else "driver-newer",
+            branch=branch,
+        )
+    return remedy(
+        environment,
+        "On bare metal without virtual machines, turn ACS (and the IOMMU, if nothing needs it) off in the firmware "
+        "setup. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
+        "no-p2p",
+    )
+
+
 _ACS = Fault(
     "acs-blocks-p2p",
     "PCIe ACS routes GPU-to-GPU traffic through the CPU",
     impact="GPU-to-GPU traffic goes through the CPU: it is slower, and NCCL can hang.",
-    remedy="On bare metal without virtual machines, turn ACS (and the IOMMU, if nothing needs it) off in the firmware "
-    "setup. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
-    actions=("no-p2p",),
+    remedy=_straight,
 )
 _IOMMU = Fault(
     "iommu-translation-hang",
@@ -172,6 +192,7 @@ _OVER_NVLINK = "the GPUs use NVLink, so this would matter only for RDMA with net
     rank=70,
     tier="R",
     any_of=("kernel.acs_redirect", "messages"),
+    fix="Turn ACS off in the firmware setup; without peer-to-peer, NCCL does not hang.",
     references=threads("NVIDIA/nccl#2079", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -68,6 +68,15 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
+    if seen(environment, "shm-too-small", "detail-vllm-stack"):
+        return Remedy(
+            "In this chart, shmSize takes effect only together with tensorParallelSize: set tensorParallelSize under "
+            "vllmConfig in the values file, to the number of GPUs, instead of --tensor-parallel-size among extraArgs. "
+            "Then upgrade the release (helm list shows its name and chart; volumes that are edited by hand are lost "
+            "then) "
+            "and look at /dev/shm in the new pod.",
+            (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
+        )
     if "kubernetes" in names:
         return Remedy(
             "Give the pod an in-memory volume for /dev/shm: volumes: [{name: dshm, emptyDir: {medium: Memory, "

@@ -67,6 +67,17 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
             "initramfs",
             "reboot",
         )
+    if seen(environment, "nouveau-loaded", "installer", "told-installer"):
+        return remedy(
+            environment,
+            f"{_BLOCK} Then run the NVIDIA installer again: it refused because nouveau was running. Blocking it "
+            "without the last two steps is not enough, because the initramfs loads it first. Until the driver is "
+            "installed, the screen works in a basic mode. To undo it, remove the file that the first command writes "
+            "and rebuild the initramfs.",
+            "block-nouveau-on-node",
+            "initramfs",
+            "reboot",
+        )
     return remedy(
         environment,
         f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise there would be "

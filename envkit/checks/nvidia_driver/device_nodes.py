@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import GROUP, fixed, run
 from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.managers import appliance, in_image, managers
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
-from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, loaded
+from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.model import DeviceNode, Environment, MachineKind
 
 if TYPE_CHECKING:
@@ -31,12 +31,24 @@ _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loade
 _BOTH = 2  # neither the module nor its device file is there
 
 
+def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
+    if appliance(environment) == "truenas":
+        return Remedy(
+            "Create the device files now with the command. For every boot, add it as a task: System > Advanced "
+            "Settings "
+            "> Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. What systemctl enables "
+            "is "
+            "lost at the next update of TrueNAS.",
+            (fixed("sudo nvidia-smi"),),
+        )
+    return remedy(environment, "Create the device files now and at every boot.", "device-nodes")
+
+
 _NO_NODES = Fault(
     "device-nodes-missing",
     "NVIDIA device files (/dev/nvidia*) are missing",
     impact="Regular users' programs find no GPU until root has used it once.",
-    remedy="Create the device files now and at every boot.",
-    actions=("device-nodes",),
+    remedy=_create_nodes,
 )
 _CLOSED = Fault(
     "device-node-permission",
@@ -45,13 +57,42 @@ _CLOSED = Fault(
     remedy="Join the group that owns /dev/nvidia*, then log in again.",
     actions=("show-nodes",),
 )
+
+
+def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
+    """Not again what failed for its symbols: the kernel is newer than this driver supports."""
+    if appliance(environment) == "nixos":
+        return Remedy(
+            "Load the module now; for every boot, add this line to configuration.nix and rebuild: boot.kernelModules "
+            "= [ "
+            '"nvidia-uvm" ];',
+            (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
+        )
+    if not seen(environment, "uvm-module-not-loaded", "gpl-symbols"):
+        return remedy(
+            environment,
+            "Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "
+            "disables nvidia_uvm (install or blacklist) first.",
+            "load-uvm",
+            "uvm-at-boot",
+        )
+    driver, kernel = installed(environment), environment.system.kernel.value
+    good = named(seen(environment, "uvm-module-not-loaded", "detail-kernel-works"), "good")
+    words = f"driver {driver}" if driver is not None else "this driver"
+    stay = f"stay on kernel {good}, which works" if good else "boot the previous kernel, on which it worked"
+    return Remedy(
+        f"Kernel {kernel or 'here'} no longer lets nvidia_uvm use {words}: loading it again fails in the same way, and "
+        f"another torch changes nothing. Until NVIDIA has a driver for this kernel, {stay}: choose it in the boot menu "
+        "(Advanced options), or keep it for every boot with GRUB_DEFAULT=saved in /etc/default/grub. A newer driver "
+        "branch, or its open kernel module, is the lasting fix.",
+    )
+
+
 _NO_UVM = Fault(
     "uvm-module-not-loaded",
     "The module nvidia_uvm, which CUDA needs, is not loaded",
     impact="CUDA cannot start (unknown error 999 or initialization error 3), although nvidia-smi works.",
-    remedy="Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "
-    "disables nvidia_uvm (install or blacklist) first.",
-    actions=("load-uvm", "uvm-at-boot"),
+    remedy=_load_uvm,
 )
 
 
@@ -177,10 +218,26 @@ def _reported_closed(environment: Environment) -> Outcome | None:
     )
 
 
+def _joined(group: str) -> Remedy:
+    """The device files of a container belong to a group of the host: its number counts, whatever its name is here."""
+    return Remedy(
+        f"The device files belong to group {group} of the host: start the container with that group for its user. It "
+        "needs no change of the image or of the host; in a compose file it is group_add, in a pod's securityContext "
+        "supplementalGroups. (The groups video and render are of no use here.)",
+        (run("docker", "run", "--gpus", "all", "--group-add", GROUP(group), "IMAGE"),),
+    )
+
+
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:
     source = environment.driver.device_nodes.source
     nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
     groups = {node.group for node in closed if node.group and node.group != "root"}
+    owner = named(seen(environment, _CLOSED.id, "detail-owner"), "group")
+    if owner and (in_image(environment) or "container" in managers(environment)):
+        return _CLOSED.found(
+            [*nodes, *refused], title="This user is not allowed to open the GPU", remedy=_joined(owner)
+        )
+    groups |= {owner} - {None, "root"} if owner and not owner.isdigit() else set()
     return _CLOSED.found(
         [*nodes, *refused, known(environment, "system.groups")],
         title=f"This user is not allowed to open {', '.join(node.path for node in closed) or 'the GPU'}",
@@ -200,6 +257,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     layer=Layer.DEVICE_NODES,
     rank=30,
     explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
+    fix="Load nvidia_uvm now, and at every boot; where the kernel refuses it, boot the previous one.",
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
 def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

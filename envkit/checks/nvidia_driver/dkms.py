@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.engine.command import NAME, fixed, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import DkmsEntry, Environment
 
@@ -33,6 +37,57 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
         "Boot the previous kernel, for which the module was built, and keep it, or use a package of this driver that "
         f"is patched for newer kernels. {failing} is the last branch for {' and '.join(ended)} GPUs: no newer driver "
         "supports them. If the GPU is newer than that, install a newer branch instead."
+    )
+
+
+def headers_of_another(environment: Environment) -> Remedy | None:
+    """The remedy where only another kernel's headers are installed: DKMS has built nothing, and there is no log."""
+    others = [message.values["devel"] for message in seen(environment, "dkms-build-failed", "detail-other-devel")]
+    running = (environment.system.kernel.value or "").removesuffix(".x86_64")
+    if (
+        not others
+        or not running
+        or running in others
+        or any(entry.state == "broken" for entry in dkms_entries(environment))
+    ):
+        return None
+    return remedy(
+        environment,
+        f"DKMS has built nothing: kernel-devel is of {others[0]}, and {running} is running. Upgrade the kernel and "
+        "boot "
+        "into it; "
+        "DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). To keep the running "
+        "kernel, install its own "
+        "kernel-devel instead, if the repositories still have it (yum install kernel-devel-$(uname -r)).",
+        "upgrade-kernel",
+        "reboot",
+    )
+
+
+def back_to(environment: Environment) -> Remedy | None:
+    """The remedy where the text names a kernel for which the module was built."""
+    before = named(seen(environment, "dkms-build-failed", "detail-kernel-left"), "before")
+    package = named(seen(environment, "dkms-build-failed", "detail-worked-on"), "package")
+    if package:
+        return Remedy(
+            f"The driver builds on {package}, and not on the kernel that is running: install {package} with its "
+            f"headers, choose it in the boot menu, and keep it. No newer driver helps a card for which this branch is "
+            f"the last.",
+            (
+                run("sudo", "xbps-install", "-S", NAME(package), NAME(f"{package}-headers")),
+                fixed("sudo reboot"),
+            ),
+        )
+    if not before:
+        return None
+    running = environment.system.kernel.value
+    other = running if running and running != before else "the kernel that fails"
+    return Remedy(
+        f"Boot kernel {before}, for which the driver was built: choose it in the boot menu (Advanced options). It "
+        f"needs no other driver. Then remove the packages of {other}, which the command lists, so that it is not "
+        "booted "
+        "again.",
+        (run("dpkg", "-l", "linux-image*"),),
     )
 
 

@@ -17,7 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import dkms_entries, from_the_log, newer_branch
+from envkit.checks.nvidia_driver.dkms import back_to, dkms_entries, from_the_log, headers_of_another, newer_branch
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
@@ -94,8 +94,8 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, advice, "operator-driver")
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
     own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if foreign:
-        return foreign
+    if given := foreign or headers_of_another(environment) or back_to(environment):
+        return given
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
@@ -113,6 +113,9 @@ _AZURE = (
 )
 
 
+_STOPS = "Rebooting stops everything running on the machine."
+
+
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         azure = "azure" in managers(environment)
@@ -121,6 +124,15 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             "reach the console where a key has to be confirmed. Or use an image with a signed driver."
             f"{' Run these commands elsewhere, with the names of your machine; they stop it.' if azure else ''}",
             _AZURE if azure else (),
+        )
+    if "systemd-boot" in managers(environment):
+        return Remedy(
+            "This machine boots with systemd-boot and without shim: the kernel ignores keys that mokutil enrolls, and "
+            "MokManager never appears. The sure way is to turn Secure Boot off in the firmware, which the command "
+            "opens at the next boot. To keep it on, sign nvidia.ko and its companions with the key that is enrolled "
+            "in the firmware's own list (db), with the kernel's scripts/sign-file, after every driver or kernel "
+            f"update; or install shim and enroll the key. {_STOPS}",
+            (fixed("sudo systemctl reboot --firmware-setup"),),
         )
     if "akmods" in managers(environment):
         return remedy(

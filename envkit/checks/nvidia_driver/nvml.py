@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.engine.command import NAME, run
 from envkit.checks.engine.evidence import (
     NO_PCI_GPU,
     driver_lives_elsewhere,
@@ -17,7 +18,7 @@ from envkit.checks.engine.evidence import (
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -46,6 +47,8 @@ _COLLECT = ("bug-report", "reboot")
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
+    if "lxd" in managers(environment):
+        return _same_in_lxd(environment)
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
@@ -182,6 +185,25 @@ def _on_disk(environment: Environment) -> set[Version]:
 def _disk(environment: Environment) -> list[Evidence]:
     versions = ", ".join(map(str, sorted(_on_disk(environment))))
     return [known(environment, "kernel.module_files", versions)] if versions else []
+
+
+def _same_in_lxd(environment: Environment) -> Remedy:
+    """The container has libraries of its own, of another version than the host's module: no reload changes that."""
+    module = environment.driver.kernel_module.value
+    own = f" {module}" if module is not None else ""
+    name = NAME(named(seen(environment, _MISMATCH.id, "detail-lxd"), "container") or "CONTAINER")
+    return Remedy(
+        f"The driver libraries in the LXD container must have exactly the version of the host's module{own}. In the "
+        "container, remove its own driver packages (nvidia-NNN, libnvidia-*); then let LXD pass the host's libraries "
+        "through, as below. An older LXD does not know this setting: there, bring both to one version by upgrading the "
+        "driver package on the host, too, and reboot it. Reloading modules or rebooting alone does not help. Run this "
+        "on the host; restarting the container stops everything in it.",
+        (
+            run("lxc", "config", "set", name, "nvidia.runtime", "true"),
+            run("lxc", "restart", name),
+            run("lxc", "exec", name, "--", "nvidia-smi"),
+        ),
+    )
 
 
 def _reload(environment: Environment) -> Remedy:

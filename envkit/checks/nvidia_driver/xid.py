@@ -15,13 +15,16 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import all_work, has_nvswitch_board, seen_gpus
-from envkit.checks.nvidia_driver.driver_state import answered, loaded
+from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.driver_state import answered, installed, loaded
 from envkit.model import PASTED, Environment, Message, PciGpu
 from envkit.tables.codes import Xid, xids
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_SHARE = 0.7  # of a card's power, which a weak supply often still carries
+_CLOSED_FIRST = ("none", "available")  # branches whose packages bring the proprietary module
 _FEW = 3  # messages of one GPU, and as many of none
 _APPLICATION, _INFORMATION = "application", "information"
 _XID_CHECKS = (
@@ -47,6 +50,26 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
         else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
         "one: if the fault follows the card, RMA the card. A different driver does not fix this."
     )
+    if seen(environment, "pcie-link-errors") and not has_nvswitch_board(environment):
+        then = (
+            "The link reported errors for some time before: look at the connection first. Reseat the card and its "
+            "power "
+            "cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA it. A "
+            "different driver does not fix this."
+        )
+    if seen(environment, "gpu-fallen-off-bus", "detail-supply"):
+        powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
+        watts = int(round(min(powers) * _SHARE, -1)) if powers else None
+        return remedy(
+            environment,
+            f"{saved} What is told here (an old or small power supply, better with less load, the same with every "
+            "driver) points at the power supply. To test that, limit the card's power, which lasts until the next "
+            "restart: if the machine then stays up, replace the supply by one with headroom, and use separate power "
+            "cables. If not, swap slot and card.",
+            "save-report",
+            "power-limit-all" if watts else "power-range",
+            watts=watts,
+        )
     return remedy(environment, f"{saved} {then}", "save-report", "kernel-log")
 
 
@@ -60,13 +83,30 @@ _LOST = Fault(
 
 def _reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
     address = pci_address(named(seen(environment, "gsp-timeout"), "pci_address") or "") or "GPU"
+    own = installed(environment)
+    row = next((row for row in matrix.driver_branches if own is not None and row.branch == own.major), None)
+    last = row.last_version if row is not None else None
+    later = own is not None and last is not None and last > own
+    newer = f"the last release of this branch, {last}, or a newer branch" if later else "a newer driver branch"
+    spared = row is not None and row.open_kernel_module in _CLOSED_FIRST and not _open_module(environment, matrix)
+    without = (
+        " Until then, the second command turns the GSP off from the next boot on, which the proprietary module of this "
+        "branch allows. To undo it, remove the file."
+        if spared
+        else ""
+    )
     return remedy(
         environment,
-        f"Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
-        f"{address} --gpu-reset); if that hangs, reboot. If the error recurs, install a newer driver branch.",
+        "Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
+        f"{address} --gpu-reset); if that hangs, reboot. To keep it from coming back, install {newer}.{without}",
         "bug-report",
+        *(("without-gsp",) if spared else ()),
         "reboot",
     )
+
+
+def _open_module(environment: Environment, matrix: Matrix) -> bool:
+    return environment.driver.open_kernel_module.value is True or needs_open(environment, matrix)
 
 
 _GSP = Fault(

@@ -20,7 +20,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b|\buv\.lock\b", re.MULTILINE),
         ("uv ", "tool.uv", "uv.lock"),
     ),
-    "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) ", re.MULTILINE), ("uv pip", "uv venv")),
+    "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) |\buv venv\b", re.MULTILINE), ("uv pip", "uv venv")),
     "poetry": (
         regex(
             _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b", re.MULTILINE
@@ -39,6 +39,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("conda", "mamba", "miniforge"),
     ),
+    "micromamba": (regex(_PROMPT + r"micromamba [a-z]{2,}", re.MULTILINE), ("micromamba ",)),
+    "mamba": (regex(_PROMPT + r"mamba (?:create|install|activate|env|list|update)\b", re.MULTILINE), ("mamba ",)),
     "kubernetes": (
         regex(
             _PROMPT + r"(?:microk8s |k3s )?(?:kubectl|helm|oc) [a-z-]{2,}|\bKUBERNETES_SERVICE_HOST\b|\bgpu-operator\b"
@@ -65,8 +67,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
     "k3s": (regex(_PROMPT + r"k3s kubectl ", re.MULTILINE), ("k3s kubectl",)),
     "gpu-operator": (
-        regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU Operator\b"),
-        ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator"),
+        regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU [Oo]perator\b"),
+        ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator", "GPU operator"),
     ),
     "gke": (regex(r"\bGKE\b|\bgke-[a-z]|\bgcloud container\b"), ("GKE", "gke-", "gcloud container")),
     "slurm": (
@@ -81,8 +83,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "cluster": (
         regex(
             r"\b(?:my|our|the) jobs?\b[^.\n]{0,40}\bon (?:the )?node\b|\b(?:on|of) (?:our|the|a) (?:HPC|GPU) cluster\b"
+            r"|\b(?:university|institute's|school's|campus) cluster\b|\blogged in (?:to|on) the cluster\b"
+            r"|\b(?:the|a) login node\b|\bbatch job\b"
         ),
-        ("job", "cluster"),
+        ("job", "cluster", "login node"),
     ),
     "slurm-gres": (regex(r"--gres=gpu\b"), ("--gres=gpu",)),
     "pbs": (regex(r"^#PBS |" + _PROMPT + r"q(?:sub|stat)(?: |$)", re.MULTILINE), ("#PBS", "qsub", "qstat")),
@@ -122,11 +126,14 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     ),
     "container": (
         regex(
-            r"\b(?:[Tt]he|[Mm]y|[Oo]ur|[Nn]ew|[Oo]ld|[Aa]pi|[Ww]orker|[Ss]erver|[Dd]ocker) containers?\b(?! toolkit)"
-            r"|容器[里内中]|\b[Dd]ocker ?里|\b(?:[Bb]ase(?: image)? is|FROM) [a-z][\w./-]{2,80}:[\w.-]{2,80}"
+            r"\b(?:[Tt]he|[Mm]y|[Oo]ur|[Rr]ented|[Nn]ew|[Oo]ld|[Aa]pi|[Ww]orker|[Ss]erver|[Dd]ocker) containers?\b"
+            r"(?! toolkit)|^[Dd]ocker[,:] |容器[里内中]|\b[Dd]ocker ?里"
+            r"|\b(?:[Bb]ase(?: image)? is|FROM) [a-z][\w./-]{2,80}:[\w.-]{2,80}",
+            re.MULTILINE,
         ),
-        ("container", "容器", "ocker 里", "ocker里", "ase is ", "ase image is ", "FROM "),
+        ("container", "容器", "ocker 里", "ocker里", "ocker, ", "ocker: ", "ase is ", "ase image is ", "FROM "),
     ),
+    "el7": (regex(r"\.el7(?:_\d{1,2})?\.|\bCentOS(?: Linux)?(?: release)? 7\b"), (".el7", "CentOS")),
     "rpm": (
         regex(
             r"/usr/lib64/lib(?:cuda|nvidia)|\.el[789](?:_\d{1,2})?\.|" + _PROMPT + r"(?:yum|dnf|rpm) -?[a-z]",
@@ -152,9 +159,58 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     ),
     "colab": (
         regex(
-            r"\bGoogle Colab\b|\bcolab\.research\b|/content/|\bColab (?:notebook|runtime)\b|\b(?:on|in|free) [Cc]olab\b"
+            r"^\W{0,6}Colab\b|\bGoogle Colab\b|\bcolab\.research\b|/content/|\bColab (?:notebook|runtime)\b"
+            r"|\b(?:on|in|free) [Cc]olab\b",
+            re.MULTILINE,
         ),
         ("olab", "/content/"),
+    ),
+    "kaggle": (regex(r"\bKaggle (?:notebook|kernel)\b|\b(?:on|in) Kaggle\b|/kaggle/(?:working|input)\b"), ("aggle",)),
+    "jupyter": (
+        regex(
+            r"\b[Jj]upyter(?:[Ll]ab)?\b|^[ \t]{0,8}[!%]pip3? install\b|^(?:In )?\[\d{1,4}\]: |\bnotebook cell\b",
+            re.MULTILINE,
+        ),
+        ("upyter", "!pip", "%pip", "]: ", "notebook cell"),
+    ),
+    "lxd": (
+        regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b"),
+        ("lxc ", "LXD", "LXC "),
+    ),
+    "systemd-boot": (
+        regex(r"\bProduct: systemd-boot\b|\b[Uu]sing systemd-boot\b|\bto systemd-boot\b"),
+        ("systemd-boot",),
+    ),
+    "aws": (
+        regex(r"\bAWS\b|\bEC2\b|\bEKS\b|\b(?:p[2-6]d?e?|g[3-6]d?n?e?)\.\d{0,2}x?large\b|\.compute\.internal\b"),
+        ("AWS", "EC2", "EKS", "large", ".compute.internal"),
+    ),
+    "laptop": (
+        regex(r"\b[Ll]aptop\b|\b[Nn]otebook with\b|\bMax-Q\b"),
+        ("aptop", "otebook with", "Max-Q"),
+    ),
+    "no-root": (
+        regex(
+            r"\bI(?:'m| am) not (?:root|an? admin)\b"
+            r"|\b(?:no|without|have no|don't have) (?:root|sudo|admin)(?: rights| access)?\b"
+            r"|\bI only have an account\b|\b(?:not in|is not in) the sudoers\b|\bcan't (?:use )?sudo\b"
+        ),
+        (
+            "not root",
+            "not an admin",
+            "no root",
+            "no sudo",
+            "no admin",
+            "without root",
+            "without sudo",
+            "without admin",
+            "have root",
+            "have sudo",
+            "have admin",
+            "have an account",
+            "sudoers",
+            "can't",
+        ),
     ),
     "webui": (
         regex(r"\bstable-diffusion-webui\b|\bSD\.Next\b|\bwebui(?:-user)?\.(?:bat|sh)\b|\bLaunching Web UI with\b"),
@@ -168,9 +224,15 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("python_embeded", "ortable"),
     ),
+    "bundled-python": (
+        regex(r"\b(?:[Bb]undled|[Ee]mbedded|[Ee]mbedding) [Pp]ython\b|\bpython-embed|\\\\python-\d[\d.]{2,6}-embed"),
+        ("undled", "mbedded", "mbedding", "embed"),
+    ),
     "akmods": (regex(r"\bakmods?\b"), ("akmod",)),
     "comfyui": (regex(r"\bComfyUI\b"), ("ComfyUI",)),
+    "caffe": (regex(r"\bcaffe::|/caffe/|\bCaffe\b"), ("caffe", "Caffe")),
     "vllm": (regex(r"\bvllm[./ =]|\bvLLM\b"), ("vllm", "vLLM")),
+    "gpustack": (regex(r"\bGPUStack\b|/gpustack/"), ("GPUStack", "/gpustack/")),
     "sglang": (regex(r"\bsglang\b|\bSGLang\b"), ("sglang", "SGLang")),
     "llama-cpp-python": (regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/"), ("llama",)),
     "llama.cpp": (regex(r"\bllama\.cpp\b|\bllama-(?:server|cli)\b|\bggml_cuda_init\b"), ("llama", "ggml_cuda_init")),

@@ -28,7 +28,7 @@ _GEFORCE = regex(
     r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
 )
 _BARE = regex(
-    r"\b(?:my|a|an|one|our|the|have|with|card|nvidia)(?: new| single| mobile)? "
+    r"(?:\b(?:my|a|an|one|our|the|have|with|card|nvidia)(?: new| single| mobile)? |显卡(?:是|为|:|：)? ?)"
     r"(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0)"
     r"(?: ?(?P<suffix>Ti Super|Ti|Super))?(?P<laptop>[ -](?:laptop|mobile|max-q))?"
     r"(?![\w%]|[.,:]\d|-\d| (?:[kmg]i?b|ms|s|fps|px|steps|images|samples|tokens|lines|files|times|iterations)\b)",
@@ -36,7 +36,7 @@ _BARE = regex(
 )
 _FIRST = regex(
     r"^(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0) ?(?P<suffix>Ti Super|Ti|Super)?(?P<laptop>[ -](?:laptop|mobile))?"
-    r"(?<!\d0)(?=[,;.)]|$)",
+    r"(?<!\d0)(?=[,;.):]|$)",
     re.IGNORECASE | re.MULTILINE,
 )  # a line that begins with it, and with what makes it one
 _MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX ?\d{3})\b")
@@ -69,10 +69,11 @@ _DRIVER = regex(
     r"dia )?(?:driver|Treiber)\b"
     r"|(?<![\w.])(?P<newest>\d{3}\.\d{2}(?:\.\d{2})?) (?:is|was) the (?:latest|newest|last)(?: one)? for\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
-    r"|\bnvidia-smi`?(?: says| shows| reports| prints| gives| is|:|=)? ?(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)"
-    r"(?![\d.]*\d)"
+    r"|\b(?:nvidia-smi|NVIDIA-SMI)`?(?: says| shows| reports| prints| gives| is|:|=)? ?"
+    r"(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
+_DRIVER_WORDS = ("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ")
 _NEEDED = regex(  # `Blender wants at least driver 470`
     r"\b(?:at least|wants|needs?|requires?|required|minimum|expects)\b(?: [a-zA-Z]{1,10}){0,4}[ (:]{0,2}$",
     re.IGNORECASE,
@@ -143,7 +144,7 @@ _SYSTEM = regex(
 _REPLACED = regex(r"\b(?:instead of|rather than|in place of) (?:the )?$", re.IGNORECASE)  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
+    r"|\bWindows ?(?:下|上|系统)|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
@@ -237,7 +238,7 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 def _driver(text: Text) -> Iterator[Clue]:
     said = [
         match
-        for match in _matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ")
+        for match in _matches(text, _DRIVER, *_DRIVER_WORDS)
         if not _NEEDED.search(text.whole, max(match.start() - 40, 0), match.start())
     ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:

@@ -22,6 +22,7 @@ _USERS = "/.local"  # packages of a user, beside any Python
 _FOR_A_WHILE = "/pip-build-env-"  # what pip builds in, and takes away
 _WITHOUT_SCRIPTS = regex(
     r"(?i).*\\envs\\[^\\]{1,60}|.*\\(?:(?:ana|mini)conda|miniforge|mambaforge|conda|python)[\w.]{0,12}"
+    r"|.*\\[^\\]{0,40}(?:embed|embeded|embedded|portable)[^\\]{0,20}"
 )
 
 

@@ -1,0 +1,74 @@
+"""What to do where a container engine finds no CDI device, by what is wrong with the specification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import appliance, managers
+from envkit.checks.engine.messages import named, said, seen
+from envkit.checks.engine.remedies import remedy
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
+
+
+def specification(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
+    text = said(environment, "cdi-unresolvable")
+    before = named(seen(environment, "cdi-unresolvable", "detail-before"), "before")
+    if before and seen(environment, "cdi-unresolvable", "unknown-field"):
+        return remedy(
+            environment,
+            f"The specification is there, but this engine is older than its format and refuses the file; generating it "
+            f"again changes nothing. Go back to the NVIDIA Container Toolkit {before} that worked, hold it (the next "
+            "upgrade would bring the new format back), and generate the specification with it. Or update the engine.",
+            "toolkit-release",
+            version=before,
+        )
+    if seen(environment, "cdi-unresolvable", "unknown-field"):
+        return remedy(
+            environment,
+            "The specification is there, but this engine is older than its format and refuses the file; generating it "
+            "again changes nothing. Update the engine, or go back to the release of the NVIDIA Container Toolkit that "
+            "worked (the list shows what can be installed), generate the specification once more with it, and hold it.",
+            "toolkit-releases",
+        )
+    if "management.nvidia.com" in text:
+        return Remedy(
+            "The device kind management.nvidia.com/gpu is for the operator's own pods, and its specification has "
+            "only one device, all. In this pod's manifest, set runtimeClassName: nvidia instead of nvidia-cdi, and "
+            "remove NVIDIA_VISIBLE_DEVICES if it is set there: nvidia.com/gpu under resources selects the GPU. The "
+            "first command deletes the pod and creates it again from its manifest (FILE); the second shows whether "
+            "it starts. If it still fails, upgrade the operator, whose toolkit writes the specifications.",
+            (fixed("kubectl replace --force -f FILE"), fixed("kubectl get pods --watch")),
+        )
+    if "kubernetes" in managers(environment):
+        return Remedy(
+            "The operator writes the CDI specifications on its nodes: restart its toolkit, which rewrites them. If "
+            "CDI is not enabled in the ClusterPolicy (cdi.enabled), pods that request nvidia.com/gpu also need "
+            "runtimeClassName: nvidia.",
+            (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
+        )
+    if named(seen(environment, "cdi-unresolvable"), "device"):
+        return remedy(
+            environment,
+            "A specification names a device that no longer exists. Remove the old specifications from both "
+            "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one.",
+            "cdi-anew",
+        )
+    if "/run/cdi" in text or appliance(environment) == "nixos":  # whose module writes it there
+        return Remedy(
+            "The specification is in /run/cdi, where this engine does not look: pass that directory, or write the "
+            "specification to /etc/cdi (and again after every driver update).",
+            (fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),),
+        )
+    return Remedy(
+        "Regenerate the CDI specification: it lists the driver's files as they were when it was written, so do this "
+        "again after every driver update.",
+        (_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
+    )

@@ -1,0 +1,89 @@
+"""A newer cuDNN in place of the one that is loaded: whose it is decides how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels
+from envkit.checks.cuda.libraries import uses
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.loader_path import folder_of, without_folders
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.frameworks.installs import judged
+from envkit.model import Environment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
+    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; else a newer one beside it."""
+    python = next(iter(judged(environment)), None)
+    if python is not None and installed_wheels(python):
+        advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
+        guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
+        return without_folders(environment, advice, guilty, "cuda")
+    built = Version.find(named(seen(environment, "cudnn-older-than-build"), "built") or "")
+    if caffe := _without_cudnn(environment):
+        return caffe
+    if built is not None and "colab" in managers(environment):
+        return remedy(
+            environment,
+            "In a notebook, variables reach the runtime too late: upgrade the runtime's own cuDNN to the "
+            f"{built.major}.x "
+            "that TensorFlow was built with, in the first cell, and restart the runtime (Runtime > Restart). A new "
+            "runtime "
+            "needs it again. Or keep the TensorFlow that Colab brings, and install only the releases of other packages "
+            "that fit it.",
+            "colab-cudnn",
+            major=built.major,
+            version=built.release(2),
+        )
+    if python is not None and (conda := _of_conda(python, built)):
+        root = _root_of(environment, python)
+        return remedy(
+            environment,
+            f"The environment has cuDNN {conda} itself, but LD_LIBRARY_PATH names directories with an older one, "
+            "which is "
+            "found first: put the environment's own directory before them, for this shell, and take the old cuDNN out "
+            "of "
+            "the line that sets the variable (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile).",
+            "own-lib-first" if root else "conda-lib-first",
+            root=root,
+        )
+    return cudnn_for_build(environment, matrix, python, built)
+
+
+def _of_conda(python: PythonEnvironment, built: Version | None) -> str:
+    """The cuDNN that conda brought into the environment, where it is new enough; else ''."""
+    item = next((item for item in python.distributions if item.name == "cudnn" and item.installer == "conda"), None)
+    own = Version.find(item.version) if item is not None else None
+    return str(own) if own is not None and built is not None and own.release(2) >= built.release(2) else ""
+
+
+def _root_of(environment: Environment, python: PythonEnvironment) -> str:
+    told = environment.traceback_python.value or ""
+    return python.prefix or (told.removesuffix("/bin/python") if told.endswith("/bin/python") else "")
+
+
+def _without_cudnn(environment: Environment) -> Remedy | None:
+    """Caffe's sources are newer than the cuDNN whose header was found: it compiles without, or with a newer one."""
+    lines = seen(environment, "cudnn-older-than-build", "header")
+    if not any("caffe" in message.text.lower() or message.text.lstrip().startswith("./include") for message in lines):
+        return None
+    name = named(lines, "name") or "that name"
+    return Remedy(
+        f"These sources of Caffe use {name}, which the installed header cudnn.h does not have yet: it came with cuDNN "
+        "4. Either replace the cuDNN in /usr/local/cuda by version 4 or 5 (headers and libraries, from NVIDIA's "
+        "archive "
+        "of cuDNN for this CUDA), or compile without cuDNN, as below: it works at once, somewhat slower.",
+        (
+            fixed("sed -i.bak 's/^USE_CUDNN := 1/# USE_CUDNN := 1/' Makefile.config"),
+            fixed("make clean"),
+            fixed("make all"),
+        ),
+    )

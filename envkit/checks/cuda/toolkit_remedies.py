@@ -1,0 +1,72 @@
+"""Which toolkit a build is to use, where the text shows it: a wrong variable, no root, two of them on the paths."""
+
+from __future__ import annotations
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import PATH, export, fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.loader_path import library_path
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy, steps
+from envkit.model import Environment
+
+DEFAULT_LINK = "/usr/local/cuda"
+_IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
+
+
+def at_another_place(environment: Environment) -> Remedy | None:
+    """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; else None."""
+    home = named(seen(environment, "toolkit-missing", "colon"), "home")
+    if home:
+        return remedy(
+            environment,
+            "The toolkit is there: CUDA_HOME begins with a colon, as if it were a list. Set it to the directory alone, "
+            "correct the line that sets it (grep -n CUDA_HOME ~/.bashrc ~/.profile), delete what was half built, and "
+            "start the program again.",
+            "use-toolkit",
+            "drop-built",
+            root=home,
+        )
+    if not {"no-root", "cluster", "slurm", "pbs"}.isdisjoint(managers(environment)):
+        return _without_root(environment)
+    return None
+
+
+def _without_root(environment: Environment) -> Remedy:
+    """A toolkit in the environment itself, of torch's CUDA: for who may not write to /usr/local."""
+    return remedy(
+        environment,
+        "A prebuilt wheel of the extension needs none of this. Otherwise install the toolkit of torch's CUDA into the "
+        "conda environment, which needs no root (on a cluster, a module does as well: module avail cuda). On a node "
+        "without a GPU, also name the target of the GPU that it will run on, in TORCH_CUDA_ARCH_LIST.",
+        "conda-toolkit",
+    )
+
+
+def one_toolkit(environment: Environment) -> Remedy:
+    """Of those that the text shows: for a build the one on PATH, at run time the first on the loader's path."""
+    folders = [folder for folder in library_path(environment) if "cuda" in folder]
+    if seen(environment, "several-toolkits-in-path", "nvrtc-builtins") and folders:
+        first = folders[0]
+        number = _IN_NAME.search(first)
+        major = number["release"].replace(".", "") if number else ""
+        wheel = f"cupy-cuda{major}" if major.startswith("10") else f"cupy-cuda{major[:2]}x" if major else "that release"
+        return Remedy(
+            "This is no build: at run time, libnvrtc of one toolkit loads the builtins of another, because "
+            f"LD_LIBRARY_PATH lists two. Keep one of them: here {first}, for which CuPy has to be {wheel} (pip list "
+            "shows which is installed; for the other toolkit, keep its directory and its CuPy instead). Change the "
+            "line "
+            "that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
+            (export("LD_LIBRARY_PATH", PATH(first)),),
+        )
+    root = named(seen(environment, "several-toolkits-in-path", "detail-path"), "root") or DEFAULT_LINK
+    return Remedy(
+        "Use one toolkit for the whole build, in a fresh build directory; remove the distribution's "
+        "nvidia-cuda-toolkit if it is not used.",
+        (
+            *steps(environment, "use-toolkit", root=root),
+            export("CUDACXX", PATH(f"{root}/bin/nvcc")),
+            fixed("rm -rf build"),
+        ),
+    )

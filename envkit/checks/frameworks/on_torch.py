@@ -1,0 +1,63 @@
+"""vLLM, whose own kernels are compiled for one torch: only another release of it brings code for another GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.command import IMAGE, REQUIREMENT, URL, Command, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.frameworks.installs import for_this_machine, named_python, pip
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
+
+_VLLM = "vllm"
+
+
+def newer_vllm(environment: Environment, matrix: Matrix, target: str) -> Remedy | None:
+    """The first release of vLLM whose torch has a build with code for this GPU; None where the tables name none."""
+    from envkit.compat.pairs import pairs_by_package, required
+
+    own = ComputeCapability.parse(target) if target and ";" not in target else None
+    for row in pairs_by_package().get(_VLLM, ()):
+        torches = [line.spec.exact for line in required(row) if line.package == "torch" and line.spec.exact]
+        build = _with_code(environment, matrix, torches[0], own) if torches and own is not None else None
+        if build is not None and build.index_url and Version.find(row.version) is not None:
+            return _brought(environment, row.version, torches[0], build)
+    return None
+
+
+def _with_code(
+    environment: Environment, matrix: Matrix, torch: Version, own: ComputeCapability
+) -> FrameworkBuild | None:
+    rows = (row for row in matrix.builds("pytorch") if row.version == torch and for_this_machine(environment, row))
+    return next((row for row in rows if row.sass and own in row.sass and row.index_url), None)
+
+
+def _brought(environment: Environment, version: str, torch: Version, build: FrameworkBuild) -> Remedy:
+    why = (
+        f"vLLM's own kernels are compiled for its torch, so another torch alone would break it: use vLLM {version} or "
+        "newer, "
+        f"which is built for torch {torch} with CUDA {build.cuda}."
+    )
+    if in_image(environment) or not {"container", "gpustack"}.isdisjoint(managers(environment)):
+        return Remedy(
+            f"{why} In a container, that is a newer image (of the program that starts vLLM, its next release; the "
+            "command "
+            "is for vLLM's own); what is installed in a running container is lost with it.",
+            (run("docker", "pull", IMAGE(f"vllm/vllm-openai:v{version}")),),
+        )
+    commands: tuple[Command, ...] = (
+        pip(
+            named_python(environment),
+            "install",
+            REQUIREMENT(f"{_VLLM}=={version}"),
+            "--extra-index-url",
+            URL(build.index_url or ""),
+        ),
+    )
+    return Remedy(why, commands)
