@@ -450,3 +450,18 @@ def test_compiled_packages_without_data_are_named_not_passed(name: str, framewor
 def test_packages_without_gpu_code_are_not_reported(name: str, tmp_path: Path) -> None:
     found = findings_on(f"torch==2.5.1\n{name}\n", "", tmp_path)
     assert all("no data" not in one.title for one in found)
+
+
+def test_torchtext_goes_with_the_torch_that_it_was_built_for(tmp_path: Path) -> None:
+    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import beside 2.4."""
+    assert failed(findings_on("torch==2.4.0\ntorchtext==0.18.0\n", "--python 3.10", tmp_path)) == {
+        "project.requirements-clash"
+    }
+    assert not failed(findings_on("torch==2.3.1\ntorchtext==0.18.0\n", "--python 3.10", tmp_path))
+
+
+def test_torch_2_11_for_cuda_12_9_has_no_windows_wheel() -> None:
+    builds = [
+        one for one in Matrix.load().builds("pytorch") if str(one.version) == "2.11.0" and str(one.cuda) == "12.9"
+    ]
+    assert builds and all("windows" not in one.platforms for one in builds)
