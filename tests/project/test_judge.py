@@ -13,6 +13,7 @@ from envkit.base.names import normalized
 from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.check import check_dockerfile
 from envkit.project.read import read_manifest
+from envkit.render.check_report import file_verdict
 from envkit.solver.request import Request
 from envkit.tables import Matrix
 from tests.project.test_expected import request_of
@@ -421,3 +422,46 @@ def test_another_torch_beneath_vllm_does_not_change_the_cuda_of_vllm(tmp_path: P
     assert not advice_on(f"{elsewhere}\n{place}/cu129\ntorch==2.11.0+cu129\nvllm==0.20.2\n", hopper, tmp_path)
     ampere = "--gpu 8.6 --driver 535.183.01 --python 3.12"
     assert not advice_on(f"{place}/cu126\ntorch==2.10.0+cu126\nvllm==0.19.1\n", ampere, tmp_path)  # both CUDA 12
+
+
+# ---- what the third sixty questions taught (tests/solver/questions-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "framework"),
+    [
+        ("apex", "torch==1.7.1"),
+        ("pytorch3d==0.7.4", "torch==2.1.0"),
+        ("mmcv==2.2.0", "torch==2.9.0"),
+        ("horovod==0.28.1", "torch==2.1.0"),
+        ("torch-scatter", "torch==2.5.1"),
+        ("transformer-engine-cu12", "torch==2.8.0"),
+        ("faiss-gpu-cu12", "torch==2.8.0"),
+    ],
+)
+def test_compiled_packages_without_data_are_named_not_passed(name: str, framework: str, tmp_path: Path) -> None:
+    found = findings_on(f"{framework}\n{name}\n", "", tmp_path)
+    told = [one.title for one in found if one.status is Status.UNKNOWN]
+    assert any(title.startswith("Not checked, because envkit has no data") for title in told), told
+    assert file_verdict(found).title == "No errors in what could be checked."
+
+
+@pytest.mark.parametrize("name", ["transformers", "mmengine", "kornia", "pandas", "textual", "torchmetrics"])
+def test_packages_without_gpu_code_are_not_reported(name: str, tmp_path: Path) -> None:
+    found = findings_on(f"torch==2.5.1\n{name}\n", "", tmp_path)
+    assert all("no data" not in one.title for one in found)
+
+
+def test_torchtext_goes_with_the_torch_that_it_was_built_for(tmp_path: Path) -> None:
+    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import beside 2.4."""
+    assert failed(findings_on("torch==2.4.0\ntorchtext==0.18.0\n", "--python 3.10", tmp_path)) == {
+        "project.requirements-clash"
+    }
+    assert not failed(findings_on("torch==2.3.1\ntorchtext==0.18.0\n", "--python 3.10", tmp_path))
+
+
+def test_torch_2_11_for_cuda_12_9_has_no_windows_wheel() -> None:
+    builds = [
+        one for one in Matrix.load().builds("pytorch") if str(one.version) == "2.11.0" and str(one.cuda) == "12.9"
+    ]
+    assert builds and all("windows" not in one.platforms for one in builds)
