@@ -135,6 +135,7 @@ _TARGETS = {
     "an older driver": RequestWords(driver="535.183.01"),
     "arm": RequestWords(arch="aarch64"),
 }
+_REFUSED = {("torchtext", "arm")}  # it ends with PyTorch 2.3, of which no build for CUDA on arm is known
 
 
 @pytest.mark.parametrize("target", _TARGETS)
@@ -142,6 +143,9 @@ _TARGETS = {
 def test_a_plan_for_a_package_installs_it(name: str, target: str, matrix: Matrix) -> None:
     words: RequestWords = replace(_TARGETS[target], frameworks=(name,))
     plan = resolve_having(parse_request(words, matrix, container=False), matrix)
+    if (name, target) in _REFUSED:
+        assert isinstance(plan, NoPlan)
+        return
     assert isinstance(plan, Plan)
     commands = plan_commands(plan)
     assert any(f"{name}==" in command for command in commands), commands

@@ -95,10 +95,8 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         return Remedy(
             f"The program was built for CUDA {wanted}, which does not support this GPU. Do not install or link that "
             "release: use the program's build for the CUDA release installed here. To build it yourself, in the "
-            "program's "
-            "source directory: set the CUDA directory in its configuration, which the first command finds, to "
-            f"{there}; "
-            "remove the old objects, or make finds nothing to do; and build again.",
+            "program's source directory: set the CUDA directory in its configuration, which the first command finds, "
+            f"to {there}; remove the old objects, or make finds nothing to do; and build again.",
             steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
@@ -131,21 +129,17 @@ def _mxnet(environment: Environment) -> str | None:
 def _onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
     """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
     python = named_python(environment)
-    before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
-    if before:
+    if before := named(seen(environment, "libcudart-missing", "detail-worked-before"), "before"):
         return Remedy(
             f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
             "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
             (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
         )
-    given = bring(
-        environment,
-        matrix,
-        "onnxruntime",
+    why = (
         f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
-        "onnxruntime.preload_dlls() before the first session does the same, where that release has it.",
-        messages=messages,
+        "onnxruntime.preload_dlls() before the first session does the same, where that release has it."
     )
+    given = bring(environment, matrix, "onnxruntime", why, messages=messages)
     return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
 
 
