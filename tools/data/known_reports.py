@@ -22,6 +22,7 @@ REPORTS = ROOT / "tests/reports"
 TABLE = ROOT / "envkit/data/known_reports.txt"
 _HEAD = "# Written by `python -m tools.data.known_reports` from tests/reports: causes, and words of reports.\n"
 _NO_CHECK = "none-fits"  # how a label says that no check looks for its cause
+_OF_IMAGES = "image."  # causes that `dockerfile --check` looks for, and no check of a machine
 KEPT = 60  # words of a report; with more of them fewer unseen reports were answered rightly
 _FEWEST = 2  # reports of one cause that hold a word
 
@@ -57,7 +58,7 @@ def _cause(label: dict[str, str]) -> str:
 
 def rows(reports: Iterable[Labeled]) -> Iterator[tuple[str, frozenset[str]]]:
     """The cause of each report, and the words that tell it from others best: rare ones that its cause has often."""
-    told = [(report.cause, terms(report.text)) for report in reports]
+    told = [(report.cause, terms(report.text)) for report in reports if not report.cause.startswith(_OF_IMAGES)]
     held = Counter(word for _, words in told for word in words)
     in_cause = Counter((cause, word) for cause, words in told for word in words)
     often = ((pair, count) for pair, count in in_cause.items() if count >= _FEWEST)
