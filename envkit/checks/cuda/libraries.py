@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
-from envkit.checks.cuda.onnx_libraries import libraries_of_onnx
+from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, onnx_on_windows
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
@@ -113,7 +112,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     name = framework_of(environment, matrix, messages)
     if name == "onnxruntime" and on_windows(environment):
-        return _onnx_on_windows(environment, matrix, messages)
+        return onnx_on_windows(environment, matrix, messages)
     if family := _mxnet(environment):
         why = f"mxnet-cu{family} is for a CUDA that this GPU or this machine does not have: install another build."
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
@@ -124,23 +123,6 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
 def _mxnet(environment: Environment) -> str | None:
     """The CUDA in the name of MXNet's package, as cu90 has it."""
     return named(seen(environment, "libcudart-missing", "detail-mxnet"), "mxnet")
-
-
-def _onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
-    python = named_python(environment)
-    if before := named(seen(environment, "libcudart-missing", "detail-worked-before"), "before"):
-        return Remedy(
-            f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
-            "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
-            (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
-        )
-    why = (
-        f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
-        "onnxruntime.preload_dlls() before the first session does the same, where that release has it."
-    )
-    given = bring(environment, matrix, "onnxruntime", why, messages=messages)
-    return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
 
 
 def _runs_here(environment: Environment, matrix: Matrix, cuda: Version) -> bool:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NUMBER, VERSION, run
+from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
+from envkit.checks.engine.command import NUMBER, REQUIREMENT, VERSION, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import first_python, named_python, release
-from envkit.model import Environment
+from envkit.checks.frameworks.builds import bring
+from envkit.checks.frameworks.installs import first_python, named_python, pip, release
+from envkit.model import Environment, Message
 from envkit.tables.codes import limit
 from envkit.tables.rows import ImageTag
 
@@ -42,6 +45,27 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
         "own cuDNN; the second line is needed in each shell.",
         () if on_windows(environment) else given,
     )
+
+
+def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
+    """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
+    python = named_python(environment)
+    before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
+    if before:
+        return Remedy(
+            f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
+            "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
+            (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
+        )
+    given = bring(
+        environment,
+        matrix,
+        "onnxruntime",
+        f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
+        "onnxruntime.preload_dlls() before the first session does the same, where that release has it.",
+        messages=messages,
+    )
+    return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
 
 
 def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuild | None:

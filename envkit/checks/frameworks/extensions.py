@@ -104,12 +104,21 @@ def _of_pyg(environment: Environment) -> Remedy | None:
         return None
     if "torch-sparse" in names and "torch-scatter" not in names:
         names.insert(0, "torch-scatter")  # it loads that one
-    page = URL(_PYG_PAGE.format(own, tag))
     return Remedy(
         f"The installed wheels are for another torch: install them from the page of torch {own}+{tag}, which stays. "
         "Where a notebook or a requirements file names the page, correct it there too, and again after each update of "
         "torch.",
-        (pip(python, "install", "--force-reinstall", "--no-deps", *map(NAME, names), "-f", page),),
+        (
+            pip(
+                python,
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                *map(NAME, names),
+                "-f",
+                URL(_PYG_PAGE.format(own, tag)),
+            ),
+        ),
     )
 
 

@@ -76,7 +76,7 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     return Remedy(
         f"pip downloads and unpacks in TEMP, which is on C: even where the environment is on another drive. Point it "
         f"to a drive with room{other}, then start again in the same Command Prompt.{starter}",
-        (run("mkdir", where), run("set", f"TEMP={where}"), run("set", f"TMP={where}")),
+        (run("mkdir", PATH(where)), run("set", f"TEMP={PATH(where)}"), run("set", f"TMP={PATH(where)}")),
     )
 
 

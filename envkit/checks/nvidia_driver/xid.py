@@ -57,7 +57,7 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
             "cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA it. A "
             "different driver does not fix this."
         )
-    if seen(environment, "gpu-fallen-off-bus", "detail-supply"):
+    if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
         powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
         watts = int(round(min(powers) * _SHARE, -1)) if powers else None
         return remedy(
