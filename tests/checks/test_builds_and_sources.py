@@ -56,7 +56,7 @@ def test_each_case_gets_its_verdict(case: Case) -> None:
     ("name", "words"),
     [
         ("build-isolation-hides-torch", "--no-build-isolation"),
-        ("build-out-of-memory", "MAX_JOBS=4"),
+        ("build-out-of-memory", "MAX_JOBS=2"),
         ("glibc-newer-than-toolkit", "envkit install --cuda 13.0"),
         ("conda-sees-no-gpu", "CONDA_OVERRIDE_CUDA="),
         ("package-index-wrong", "envkit resolve --framework pytorch"),

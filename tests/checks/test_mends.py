@@ -68,7 +68,13 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
             ("uv venv --python 3.12", "envkit resolve --framework pytorch==2.4.1 --target any"),
         ),
         # 11040 is CUDA 11.4, whose drivers run every 11.x (CUDA Compatibility, minor version compatibility)
-        ("driver-too-old-torch", ("envkit resolve --framework pytorch --cuda '<12' --target any",)),
+        (
+            "driver-too-old-torch",
+            (
+                "/srv/app/.venv/bin/python -m pip install torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 "
+                "--index-url https://download.pytorch.org/whl/cu118",
+            ),
+        ),
         (
             "driver-too-old-jax",
             (
@@ -112,8 +118,8 @@ def test_the_mend_asks_for_what_the_text_names(name: str, expected: tuple[str, .
 def test_a_jetson_is_offered_no_wheel_for_servers() -> None:
     faults = fails((FOLDER / "jetson-generic-wheel.txt").read_bytes().decode())
     assert [finding.id for finding in faults] == ["jetson-generic-wheel"]
-    # README of dusty-nv/jetson-containers: autotag finds the image for the board's L4T
-    assert commands("jetson-generic-wheel")[-1] == "jetson-containers run $(autotag l4t-pytorch)"
+    # NVIDIA's own wheel for JetPack 6.0, which has L4T 36.3
+    assert commands("jetson-generic-wheel")[-1].endswith(".nv24.07.16234504-cp310-cp310-linux_aarch64.whl")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,11 @@ CASES = (
     Case(EMPTY, "ok", "one", machine(mig("MIG-a"))),
     Case(EMPTY, "skip", "mig-off", machine(gpus=(gpu(A40, mig_mode=False),))),
     Case(
-        ONE, "fail", "numbers", machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "0,1"}), "MIG-<uuid>"
+        ONE,
+        "fail",
+        "numbers",
+        machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "0,1"}),
+        "=$uuid python",
     ),
     Case(ONE, "warn", "the-first-by-number", machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "0"})),
     Case(

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, fixed, run
+from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, Word, fixed, run
 from envkit.checks.engine.evidence import known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -68,6 +68,12 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _set_to(name: str, folder: str) -> tuple[Word, ...]:
+    """What `set` of Windows takes as one word."""
+    place = PATH(folder)
+    return (f"{name}={place}" if isinstance(place, str) else place,)
+
+
 def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     """pip's downloads and their unpacked files go to TEMP, on C: whatever the drive of the environment is."""
     starter = " Put the same two lines at the top of webui-user.bat." if "webui" in managers(environment) else ""
@@ -76,7 +82,7 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     return Remedy(
         f"pip downloads and unpacks in TEMP, which is on C: even where the environment is on another drive. Point it "
         f"to a drive with room{other}, then start again in the same Command Prompt.{starter}",
-        (run("mkdir", PATH(where)), run("set", f"TEMP={PATH(where)}"), run("set", f"TMP={PATH(where)}")),
+        (run("mkdir", PATH(where)), run("set", *_set_to("TEMP", where)), run("set", *_set_to("TMP", where))),
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MUCH_MEMORY = 500 * 1024**2  # bytes; the driver itself keeps less
 _OWN_SHARE = 100  # the part of a large memory that its driver keeps, or the kernel where it is a NUMA node
 _IDLE_MEMORY = 64 * 1024**2  # bytes; a program takes more for its context alone
+_LICENSING = '{"spec": {"driver": {"licensingConfig": {"configMapName": "licensing-config"}}}}'
 _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 
@@ -71,7 +72,6 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     )
     if "gpu-operator" in managers(environment):
         files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
-        patch = '{"spec": {"driver": {"licensingConfig": {"configMapName": "licensing-config"}}}}'
         return Remedy(
             f"Here the operator's driver container holds the license, not the node: write {what}, and give both to the "
             "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods start anew, "
@@ -79,7 +79,7 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
             "stops the programs on these nodes. License Status must then be Licensed.",
             (
                 run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
-                run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", patch),
+                run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _LICENSING),
             ),
         )
     if early:

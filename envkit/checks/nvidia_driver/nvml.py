@@ -191,7 +191,7 @@ def _same_in_lxd(environment: Environment) -> Remedy:
     """The container has libraries of its own, of another version than the host's module: no reload changes that."""
     module = environment.driver.kernel_module.value
     own = f" {module}" if module is not None else ""
-    name = NAME(named(seen(environment, _MISMATCH.id, "detail-lxd"), "container") or "CONTAINER")
+    name = named(seen(environment, _MISMATCH.id, "detail-lxd"), "container") or "CONTAINER"
     return Remedy(
         f"The driver libraries in the LXD container must have exactly the version of the host's module{own}. In the "
         "container, remove its own driver packages (nvidia-NNN, libnvidia-*); then let LXD pass the host's libraries "
@@ -199,9 +199,9 @@ def _same_in_lxd(environment: Environment) -> Remedy:
         "driver package on the host, too, and reboot it. Reloading modules or rebooting alone does not help. Run this "
         "on the host; restarting the container stops everything in it.",
         (
-            run("lxc", "config", "set", name, "nvidia.runtime", "true"),
-            run("lxc", "restart", name),
-            run("lxc", "exec", name, "--", "nvidia-smi"),
+            run("lxc", "config", "set", NAME(name), "nvidia.runtime", "true"),
+            run("lxc", "restart", NAME(name)),
+            run("lxc", "exec", NAME(name), "--", "nvidia-smi"),
         ),
     )
 
