@@ -157,7 +157,7 @@ LABELS: Mapping[str, Label] = {
         ("AAAA",),
         "hex",
     ),
-    "ssh_old_fingerprint": Label(r"(\bMD5:)((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])", ("MD5:",), "hex"),
+    "ssh_old_fingerprint": Label(r"(\bMD5:)((?:[0-9a-f][0-9a-f]:){15}[0-9a-f]{2})(?![\w:])", ("MD5:",), "hex"),
     "ssh_hashed_host": Label(r"(\|1\|)([A-Za-z0-9+/]{27}=\|[A-Za-z0-9+/]{27}=)", ("|1|",), "hex"),
     "ssh_fingerprint": Label(
         r"(\bSHA256:)((?=[\w+/]{0,42}[A-Z])(?=[\w+/]{0,42}[g-z])[\w+/]{42,46})(?![\w+/])", ("SHA256:",), "hex"

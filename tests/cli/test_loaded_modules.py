@@ -71,11 +71,11 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["recommend"], 70),
+        (["recommend"], 77),
         (["resolve", "--framework", "pytorch"], 108),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 137),
-        (["dockerfile", "--framework", "tensorflow"], 148),
-        (["explain", "no-gpu-on-pci"], 70),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 144),
+        (["dockerfile", "--framework", "tensorflow"], 155),
+        (["explain", "no-gpu-on-pci"], 72),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
