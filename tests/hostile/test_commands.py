@@ -42,13 +42,15 @@ REACHED = [
     (".kernel.acs_redirect.value[]", "acs-blocks-p2p.txt"),
 ]
 _WORD = r"(?:[\w@%+=:,./-]|'[^']*'|\"'\")+"  # one word as shlex.quote writes it
+# where checks/engine/place.py puts what a text names: the Python of its traceback, its image
+_PLACES = re.compile(r"(?P<before>^|\$\()python(?= -[cm] )|(?P<image>\bIMAGE\b)")
 
 
 @cache
 def _templates() -> re.Pattern[str]:
-    """Every line of remedies.csv, a quoted word in each blank."""
-    lines = {row.command for row in read(RemedyStep)}
-    return re.compile("|".join(re.sub(r"\\\{[a-z]+\\\}", lambda _: _WORD, re.escape(line)) for line in sorted(lines)))
+    """Every line of remedies.csv, a quoted word in each blank and place."""
+    lines = sorted({_PLACES.sub(r"\g<before>{place}", row.command) for row in read(RemedyStep)})
+    return re.compile("|".join(re.sub(r"\\\{[a-z]+\\\}", lambda _: _WORD, re.escape(line)) for line in lines))
 
 
 def judged(environment: Environment) -> list[Finding]:
