@@ -17,6 +17,7 @@ from envkit.model.kept import kept
 _DETAIL = "detail-"  # how variants are called that only tell something of a fault which others show
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
 _LONGEST = 240  # characters of one quoted line
+_MOST_DIGITS = 6
 _FACTS = ("messages", "kernel.log")  # that hold lines of text
 
 
@@ -134,6 +135,12 @@ def by_messages(evidence: Iterable[Evidence]) -> bool:
 def named(messages: Iterable[Message], key: str) -> str | None:
     """What the first message that names `key` (`version`, `kernel`, `pci_address` …) says it is, or None."""
     return next((message.values[key] for message in messages if message.values.get(key)), None)
+
+
+def number_named(messages: Iterable[Message], key: str) -> int | None:
+    """The number of at most six digits that the messages name, or None: the words of a facts file may be anything."""
+    told = named(messages, key) or ""
+    return int(told) if told.isascii() and told.isdecimal() and len(told) <= _MOST_DIGITS else None
 
 
 def subject_of(messages: Iterable[Message]) -> str:

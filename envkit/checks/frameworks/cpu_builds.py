@@ -12,7 +12,7 @@ from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
+from envkit.checks.engine.messages import message_evidence, named, number_named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
@@ -60,9 +60,9 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cpu-only-wheel", "told-tf1"):
         return _first_tensorflow(environment, matrix)
     why = "Reinstall it from the index of a CUDA build."
-    family = named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")
+    family = number_named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")  # cu118
     if family:
-        chosen = Version.of(int(family[:2]), int(family[2:]))
+        chosen = Version.of(*divmod(family, 10))
         told = replace(environment.driver, driver_cuda_version=found(chosen, "message"))
         environment = replace(environment, driver=told)
         why = (

@@ -9,7 +9,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -25,7 +25,7 @@ _SHARE = 0.7  # of a card's power, which leaves a supply headroom and costs litt
 def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
     """A lower limit for now: of the card's own power where its model is known."""
     powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
-    told = named(seen(environment, "power-supply-overloaded", "detail-limit-helps"), "watts")
+    told = number_named(seen(environment, "power-supply-overloaded", "detail-limit-helps"), "watts")
     if told:
         return remedy(
             environment,
@@ -34,7 +34,7 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
             "set it again at every boot (a systemd unit or @reboot in root's crontab). It proves that the power "
             "supply is too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
             "power-limit-all",
-            watts=int(told),
+            watts=told,
         )
     watts = round(min(powers) * _SHARE, -1) if powers else None
     number = "" if watts else " (nvidia-smi -q -d POWER shows the range)"

@@ -10,7 +10,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -29,10 +29,10 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 
 def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
     """The branch that the driver's own message names."""
-    branch = named(seen(environment, "driver-dropped-gpu"), "branch")
+    branch = number_named(seen(environment, "driver-dropped-gpu"), "branch")
     if branch is None:
         return Remedy("Install the last branch that supports this GPU (envkit matrix gpus shows it), and hold it.")
-    return _branch(environment, matrix, int(branch))
+    return _branch(environment, matrix, branch)
 
 
 def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
