@@ -41,7 +41,7 @@ _LONGEST = 100  # lines below a command that are looked through
 
 def command_above(text: Text, offset: int) -> str:
     """The line with the prompt and the command whose answer holds `offset`; '' where no prompt stands above it."""
-    number = _command(text, text.index(offset))
+    number = command_index(text, text.index(offset))
     return text.lines[number] if number >= 0 else ""
 
 
@@ -56,12 +56,12 @@ def acknowledged(text: Text, offset: int) -> bool:
             if _NOTE.match(text.lines[number], prompt.end()):
                 return True
             break
-    typed = index if PROMPT.match(text.lines[index]) else _command(text, index)
+    typed = index if PROMPT.match(text.lines[index]) else command_index(text, index)
     above = PROMPT.match(text.lines[typed - 1]) if typed > 0 else None
     return above is not None and _MEANT.match(text.lines[typed - 1], above.end()) is not None
 
 
-def _command(text: Text, index: int) -> int:
+def command_index(text: Text, index: int) -> int:
     """The index of the line with a prompt above this one, -1 where there is none."""
     return next(
         (number for number in range(index - 1, max(index - _LONGEST, 0) - 1, -1) if PROMPT.match(text.lines[number])),

@@ -120,7 +120,7 @@ def settled(text: Text, offset: int) -> bool:
 
     Somebody looked for a thing, or did it with one Python, and then used the GPU with another, on the next machine or
     in a container; a program or a service failed, and then it ran. It is not so for what the text asks about, for
-    builds, for what fails in a container or in a log and works outside of it, and for what root or a variable mends.
+    builds, for what fails in a container or in a log and works outside of it, and for what root or a variable fixes.
     """
     command = asked_by(text, offset)
     if not command or asks_for_help(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
-from envkit.ingest.answers import PROMPT, command_above
+from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.text import Text
 
 _HOST = regex(r"\b[a-z_][\w-]{0,31}@(?P<host>[A-Za-z0-9][\w.-]{0,60})(?=[:\s~\]])")
@@ -61,13 +61,8 @@ def asked_by(text: Text, offset: int) -> str:
     index = text.index(offset)
     if prompt := PROMPT.match(text.lines[index]):
         return "" if text.lines[index].startswith("#", prompt.end()) else text.lines[index]
-    above = command_above(text, offset)
-    for number in range(index - 1, max(index - _LONGEST, -1), -1):
-        if text.lines[number] == above:
-            return above
-        if not text.lines[number].strip():
-            return ""
-    return ""
+    above = command_index(text, index)
+    return text.lines[above] if above >= 0 and all(map(str.strip, text.lines[above + 1 : index])) else ""
 
 
 def program_of(command: str) -> str:
@@ -83,14 +78,20 @@ def reads_a_log(command: str) -> bool:
 
 def machine_of(command: str) -> str:
     """A word for the machine, container or notebook in which a command ran: equal for two that ran in one place."""
-    prompt = PROMPT.match(command)
-    head, typed = (command[: prompt.end()], command[prompt.end() :]) if prompt else ("", command)
+    head, typed = _divided(command)
     if _NOTEBOOK.match(head):
         return "notebook"
     if elsewhere := _ELSEWHERE.search(typed):
         return elsewhere[0]
     host = _HOST.search(head)
     return host["host"] if host else ""
+
+
+def _divided(command: str) -> tuple[str, str]:
+    """The prompt of a command line, '' where there is none, and what is typed behind it."""
+    prompt = PROMPT.match(command)
+    end = prompt.end() if prompt else 0
+    return command[:end], command[end:]
 
 
 def in_another_way(text: Text, offset: int, end: int) -> bool:
@@ -123,8 +124,7 @@ def inside_container(text: Text, offset: int) -> bool:
 
 def python_of(command: str) -> str:
     """A word for the Python environment that a command used, '' where nothing names one."""
-    prompt = PROMPT.match(command)
-    head, typed = (command[: prompt.end()], command[prompt.end() :]) if prompt else ("", command)
+    head, typed = _divided(command)
     if folder := _FOLDER.search(typed):
         return "" if _SYSTEM.search(folder["folder"]) else _plain(folder["folder"])
     if named := _NAMED.search(typed):

@@ -6,8 +6,8 @@ import re
 from base64 import b64decode
 
 from envkit._startup.regex import regex
+from envkit.privacy.secret_values import HIDDEN
 
-_HIDDEN = "***"
 _HEADER = regex(
     r"(?i)([\"']?)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{1,30}(?:token|key|auth|signature))"
     r"((?:\\{0,2}[\"'])?(?:\s{0,4}(?:[:=]|,(?=\s{0,4}[bruf]?[\"']))\s{0,4}|[ \t]{1,4}(?=[\"'])|%3[Aa](?:%20|(?!%20)))"
@@ -55,8 +55,8 @@ def without_urls(text: str) -> str:
     """The text without logins, queries and tokens in its URLs."""
     if "://" in text:
         text = _URL.sub(lambda match: _without_url_secrets(match.group()), text)
-    text = _ENCODED_LOGIN.sub(rf"\1{_HIDDEN}", text) if "%2f%2f" in text or "%2F%2F" in text else text
-    return _ENCODED_PAIR.sub(rf"\1{_HIDDEN}", text) if "%40" in text else text
+    text = _ENCODED_LOGIN.sub(rf"\1{HIDDEN}", text) if "%2f%2f" in text or "%2F%2F" in text else text
+    return _ENCODED_PAIR.sub(rf"\1{HIDDEN}", text) if "%40" in text else text
 
 
 def without_headers(text: str, lowered: str) -> str:
@@ -64,25 +64,25 @@ def without_headers(text: str, lowered: str) -> str:
     if any(sign in lowered for sign in ("authorization", "cookie", "x-")):
         text = _HEADER.sub(_without_header, text)
     if any(sign in lowered for sign in ("bearer", "negotiate", "basic", "digest")):
-        text = _SCHEME.sub(lambda match: (match.group(1) or match.group(2)) + _HIDDEN, text)
+        text = _SCHEME.sub(lambda match: (match.group(1) or match.group(2)) + HIDDEN, text)
     if "password" in lowered and "login" in lowered:
-        text = _NETRC.sub(rf"\1{_HIDDEN}\2{_HIDDEN}", text)
+        text = _NETRC.sub(rf"\1{HIDDEN}\2{HIDDEN}", text)
     if any(sign in lowered for sign in ("password", "passphrase", "psk", "eap", "identified")):
-        text = _STATED.sub(rf"\1{_HIDDEN}", text)
+        text = _STATED.sub(rf"\1{HIDDEN}", text)
     return text
 
 
 def without_logins(text: str) -> str:
     """The text without logins that stand in no URL."""
-    text = _BASE64.sub(lambda run: _HIDDEN if _is_login(run.group()) else run.group(), text)
+    text = _BASE64.sub(lambda run: HIDDEN if _is_login(run.group()) else run.group(), text)
     if ":" not in text:
         return text
     if "-u" in text or "-U" in text or "-user" in text:
-        text = _USER_OPTION.sub(rf"\1{_HIDDEN}", text)
-    text = _PASSWORD_FILE.sub(rf"\1{_HIDDEN}", text)
+        text = _USER_OPTION.sub(rf"\1{HIDDEN}", text)
+    text = _PASSWORD_FILE.sub(rf"\1{HIDDEN}", text)
     if "@" not in text:
         return text
-    text = _THIN.sub(rf"\1{_HIDDEN}", text) if ":thin:" in text else text
+    text = _THIN.sub(rf"\1{HIDDEN}", text) if ":thin:" in text else text
     return _CHUNK.sub(lambda match: _without_login(match.group()), text)
 
 
@@ -99,24 +99,24 @@ def _without_header(match: re.Match[str]) -> str:
     quote, name, sign, opened = match.group(1, 2, 3, 4)
     value = match.group()[len(quote) + len(name) + len(sign) :]
     end = value.find(quote) if quote and not opened else -1
-    return f"{quote}{name}{sign}{_HIDDEN}{value[end:] if end >= 0 else ''}"
+    return f"{quote}{name}{sign}{HIDDEN}{value[end:] if end >= 0 else ''}"
 
 
 def _without_url_secrets(url: str) -> str:
     """The URL without login and query, and without parts of its path that look like tokens."""
     scheme, _, rest = url.partition("://")
     login = _login_of(rest)
-    rest = f"{_HIDDEN}@{rest[login:]}" if login else rest
+    rest = f"{HIDDEN}@{rest[login:]}" if login else rest
     place, query, _ = rest.partition("?")
     parts = place.split("/")
     shown = [
-        _HIDDEN if _is_token(part) or part and before == _TOKEN_FOLLOWS else part
+        HIDDEN if _is_token(part) or part and before == _TOKEN_FOLLOWS else part
         for before, part in zip(["", *parts], parts, strict=False)
     ]
     if parts[1:6:2] == ["p", "n", "b"]:  # of Oracle's cloud, open to whoever knows the address
-        shown[2] = _HIDDEN
+        shown[2] = HIDDEN
     shown = _without_hooks(parts, shown)
-    return f"{scheme}://{'/'.join(shown)}" + (f"?{_HIDDEN}" if query else "")
+    return f"{scheme}://{'/'.join(shown)}" + (f"?{HIDDEN}" if query else "")
 
 
 def _without_hooks(parts: list[str], shown: list[str]) -> list[str]:
@@ -126,10 +126,9 @@ def _without_hooks(parts: list[str], shown: list[str]) -> list[str]:
     )
     if hook is not None:
         shown = [
-            _HIDDEN if at > hook and _TELLING.search(part) and "." not in part else part
-            for at, part in enumerate(shown)
+            HIDDEN if at > hook and _TELLING.search(part) and "." not in part else part for at, part in enumerate(shown)
         ]
-    return [_BOT.sub(rf"\1{_HIDDEN}", part) for part in shown]
+    return [_BOT.sub(rf"\1{HIDDEN}", part) for part in shown]
 
 
 def _login_of(rest: str) -> int:
@@ -151,10 +150,10 @@ def _without_login(chunk: str) -> str:
     """`user:password@host` without a scheme: everything between the name before it and the host goes."""
     at = chunk.rfind("@")
     colon = chunk.find(":")
-    if not 0 < colon < at or "://" in chunk or _HIDDEN in chunk:
+    if not 0 < colon < at or "://" in chunk or HIDDEN in chunk:
         return chunk
     host = chunk[at + 1 :]
     if not _HOST_LIKE.match(host) or host.startswith(("sha256:", "sha512:")) or not _ACCOUNT.search(chunk[:colon]):
         return chunk
     start = max(chunk.rfind(mark, 0, colon) for mark in "=(,;") + 1
-    return f"{chunk[:start]}{_HIDDEN}@{host}"
+    return f"{chunk[:start]}{HIDDEN}@{host}"

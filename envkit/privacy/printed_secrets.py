@@ -7,10 +7,10 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.privacy.secret_names import Strength, judged
+from envkit.privacy.secret_values import HIDDEN
 from envkit.tables.loader import read
 from envkit.tables.secrets import SecretCommand
 
-_HIDDEN = "***"
 _ASKED = regex(  # a prompt, a command, and an answer of one word
     r"^((?:[^\n$#%>»❯➜]{0,120}[$#%>»❯➜]|>>>|\.\.\.|In \[\d{1,5}\]:|\+{1,3}) {1,2})([^\n]{1,400})\n"
     r"((?:Out\[\d{1,5}\]: )?[bu]?[\"']?)([^\s\"']{4,4000})(?=[\"']?[ \t]{0,8}\r?(?:\n|\Z))",
@@ -34,7 +34,7 @@ def _shown(match: re.Match[str]) -> str:
     prompt, command, opened, answer = match.groups()
     if answer.startswith(("***", "$", "/", "~")) or answer in command or not _prints_secret(command.strip()):
         return match.group()
-    return f"{prompt}{command}\n{opened}{_HIDDEN}"
+    return f"{prompt}{command}\n{opened}{HIDDEN}"
 
 
 def _prints_secret(command: str) -> bool:

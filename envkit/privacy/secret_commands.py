@@ -8,10 +8,10 @@ from functools import cache
 from envkit.privacy.printed_secrets import without_printed
 from envkit.privacy.secret_forms import WORD, without_forms
 from envkit.privacy.secret_records import without_records
+from envkit.privacy.secret_values import HIDDEN
 from envkit.tables.loader import read
 from envkit.tables.secrets import SecretCommand
 
-_HIDDEN = "***"
 _MOST_OPTIONS = 4
 _LOGIN = r"[\"']?[^\s:%/\"'@]{1,80}[:%/](?!\*\*\*|/)[^\s\"'|;&]{1,400}"
 # what may stand between a command and the secret: the rest of its last word, options, the name of an account
@@ -34,7 +34,7 @@ def without_arguments(text: str) -> str:
 def _without(row: SecretCommand, text: str) -> str:
     """The text without what this command takes; of several options in one command each is found by its own turn."""
     for _ in range(_MOST_OPTIONS):
-        text, found = _pattern(row).subn(rf"\1{_HIDDEN}", text)
+        text, found = _pattern(row).subn(rf"\1{HIDDEN}", text)
         if not found or not row.option:
             break
     return text

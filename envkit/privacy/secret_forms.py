@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.privacy.likeness import looks_chosen, looks_random
+from envkit.privacy.secret_values import HIDDEN
 
-_HIDDEN = "***"
 # a word of a command that is no option, no variable and not hidden yet
 WORD = r"(?![-$*]|[\"']\$|[\"']?\*\*\*)(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'|;&]{1,400})"
 _READER = (  # what is given to these on their standard input is a password
@@ -56,7 +56,7 @@ def without(forms: Iterable[Form], text: str) -> str:
 
 def hidden(match: re.Match[str]) -> str:
     """The first group, and a mark for the rest."""
-    return f"{match[1]}{_HIDDEN}"
+    return f"{match[1]}{HIDDEN}"
 
 
 def if_secret(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit._startup.regex import regex
 from envkit.privacy.secret_names import Strength
-from envkit.privacy.secret_values import IN_TAG, Span, secret_in, value_at
+from envkit.privacy.secret_values import IN_TAG, Span, matched, secret_in, value_at
 from envkit.privacy.secrets_below import below
 
 _Q = r"\\{0,6}[\"']?"  # a quote, or none
@@ -68,5 +68,4 @@ def value_before(text: str, start: int) -> Span | None:
 
 def text_in_tag(text: str, at: int, strength: Strength) -> Span | None:
     """What stands in the element that opens before this place."""
-    found = IN_TAG.match(text, at)
-    return secret_in(text, found.span() if found else (at, at), strength)
+    return secret_in(text, matched(IN_TAG, text, at), strength)

@@ -9,8 +9,8 @@ import re
 
 from envkit._startup.regex import regex
 from envkit.privacy.secret_forms import Form, each, hidden, if_secret, without
+from envkit.privacy.secret_values import HIDDEN
 
-_HIDDEN = "***"
 _GAP = r"(?:[ \t]{1,8}|[ \t]{0,8}\n[ \t]{0,8})"  # between words that may stand on lines of their own
 _CLUSTER_SECRET = regex(
     r"^([ \t]{0,40})(?:data|stringData):[ \t]{0,8}\n((?:\1[ \t]{1,40}[^\s:]{1,120}:[^\n]*(?:\n|\Z)){1,200})",
@@ -40,7 +40,7 @@ def without_records(text: str) -> str:
 
 def _without_entries(match: re.Match[str]) -> str:
     start = match.start(2) - match.start()
-    return match.group()[:start] + _ENTRY.sub(rf"\1{_HIDDEN}", match.group()[start:])
+    return match.group()[:start] + _ENTRY.sub(rf"\1{HIDDEN}", match.group()[start:])
 
 
 _FORMS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from envkit._startup.regex import regex
+from envkit.privacy.secret_values import HIDDEN
 from envkit.tables.loader import read
 from envkit.tables.secrets import SecretPrefix
 
-_HIDDEN = "***"
 _KEY_BLOCK = regex(
     r"-----BEGIN (?:[ A-Z0-9]{0,40}PRIVATE KEY|OpenVPN Static key)[ A-Z\d]{0,10}-----"
     r"[\s\S]*?(?:-----END[ A-Za-z0-9]{0,60}-----|\Z)"
@@ -51,8 +51,8 @@ def prefixes() -> tuple[SecretPrefix, ...]:
 def without_keys(text: str) -> str:
     """The text without blocks of private keys."""
     if "PRIVATE KEY" in text or "Static key" in text:
-        text = _KEY_BLOCK.sub(_HIDDEN, text)
-    return _PUTTY_BLOCK.sub(rf"\1{_HIDDEN}\n", text) if "Private-Lines" in text else text
+        text = _KEY_BLOCK.sub(HIDDEN, text)
+    return _PUTTY_BLOCK.sub(rf"\1{HIDDEN}\n", text) if "Private-Lines" in text else text
 
 
 def without_tokens(text: str) -> str:
@@ -61,8 +61,8 @@ def without_tokens(text: str) -> str:
         if row.prefix in text:
             text = _without(row, text)
     if "$" in text or "grub." in text:
-        text = _PASSWORD_HASH.sub(_HIDDEN, text)
-    return _OTHER.sub(_HIDDEN, text)
+        text = _PASSWORD_HASH.sub(HIDDEN, text)
+    return _OTHER.sub(HIDDEN, text)
 
 
 def _without(row: SecretPrefix, text: str) -> str:
@@ -75,7 +75,7 @@ def _without(row: SecretPrefix, text: str) -> str:
         if rest:
             end = rest.end()  # what is no token holds none
             if len(rest.group()) >= row.least and (_TELLING.search(rest.group()) or _ONE_WORD.fullmatch(rest.group())):
-                parts.append(text[done:at] + _HIDDEN)
+                parts.append(text[done:at] + HIDDEN)
                 done = end
         at = text.find(row.prefix, end)
     return "".join(parts) + text[done:]

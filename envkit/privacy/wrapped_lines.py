@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from envkit._startup.regex import regex
 from envkit.privacy.likeness import looks_random
+from envkit.privacy.secret_values import HIDDEN
 
-_HIDDEN = "***"
 _CONTINUED = regex(r"^[^\n]*\\\r?\n(?:[^\n]*\\\r?\n)*[^\n]*", re.MULTILINE)
 _BREAK = regex(r"(?:(?<=[\"'] )|(?<=[\"']))(\\\r?\n[ \t]*(?=[\"']))|\\\r?\n(?:[ \t]{0,8}(?:>|#)(?=[ \t]))?([ \t]*)")
 _BROKEN = regex(r"(\*\*\*)((?:\r?\n[> \t]{0,12}[A-Za-z0-9+/_.~=-]{12,4000}(?=[\"',;)\]}]{0,3}\s{0,3}(?:\n|\Z))){1,60})")
@@ -29,7 +29,7 @@ def with_commands_joined(text: str, without_secrets: Callable[[str], str]) -> st
 
 def without_broken_rest(text: str) -> str:
     """The text without what goes on, on lines of its own, behind a secret that was hidden."""
-    return _BROKEN.sub(_without_rest, text) if f"{_HIDDEN}\n" in text or f"{_HIDDEN}\r\n" in text else text
+    return _BROKEN.sub(_without_rest, text) if f"{HIDDEN}\n" in text or f"{HIDDEN}\r\n" in text else text
 
 
 def _hidden(command: str, without_secrets: Callable[[str], str]) -> str:
@@ -50,5 +50,5 @@ def _without_rest(match: re.Match[str]) -> str:
     for line in _REST.finditer(match[2]):
         if _DIGEST.fullmatch(line[2]) or not any(map(looks_random, re.split(r"[.]", line[2]))):
             return shown + match[2][line.start() :]
-        shown = f"{shown}{line[1]}{_HIDDEN}"
+        shown = f"{shown}{line[1]}{HIDDEN}"
     return shown

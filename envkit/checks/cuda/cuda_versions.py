@@ -14,7 +14,7 @@ from envkit.checks.engine.command import CONDA_SPEC, MODULE, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.engine.managers import QUEUES, in_image, managed_by, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -76,9 +76,9 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
 def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy:
     """On a cluster: the module of the CUDA that the nodes' driver runs, with which the program is built again."""
     driver = installed(environment)
-    rows = (row for row in matrix.driver_branches if driver is not None and row.branch == driver.major)
-    own = environment.driver.driver_cuda_version.value or next((row.driver_cuda_version for row in rows), None)
-    if own is None or given.steps or {"modules", "cluster", "slurm", "pbs"}.isdisjoint(managers(environment)):
+    row = matrix.driver_branch(driver.major) if driver is not None else None
+    own = environment.driver.driver_cuda_version.value or (row.driver_cuda_version if row is not None else None)
+    if own is None or given.steps or not managed_by(environment, "modules", *QUEUES):
         return given
     return Remedy(
         f"The nodes' driver{f' {driver}' if driver is not None else ''} runs CUDA {own.release(2)} and older: load "

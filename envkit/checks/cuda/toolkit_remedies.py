@@ -6,7 +6,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.command import PATH, export, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import QUEUES, managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.model import Environment
@@ -28,7 +28,7 @@ def at_another_place(environment: Environment) -> Remedy | None:
             "drop-built",
             root=home,
         )
-    if not {"no-root", "cluster", "slurm", "pbs"}.isdisjoint(managers(environment)):
+    if managed_by(environment, "no-root", *QUEUES):
         return _without_root(environment)
     return None
 

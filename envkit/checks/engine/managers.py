@@ -27,7 +27,8 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "gpu-operator": "The GPU operator installs the driver in a container: set driver.version in its Helm values. "
     "Driver packages on the node would conflict with it.",
 }
-_ENGINES = frozenset(("compose", "docker-run", "kubernetes"))
+QUEUES = ("cluster", "pbs", "slurm")  # where programs are jobs, and administrators install the system's software
+_ENGINES = ("compose", "docker-run", "kubernetes")
 _KERNELS = {"+truenas": "truenas", "-Unraid": "unraid", "-talos": "talos"}  # how a kernel of theirs is called
 
 
@@ -39,10 +40,20 @@ def managers(environment: Environment) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *told)))
 
 
+def managed_by(environment: Environment, *names: str) -> bool:
+    """True where one of these manages the software here, as far as files, variables and the text tell."""
+    return not frozenset(names).isdisjoint(managers(environment))
+
+
 def in_image(environment: Environment) -> bool:
     """True where programs run in a container: what a shell of the host sets or installs does not reach them."""
     inside = environment.system.machine_kind.value is MachineKind.CONTAINER
-    return inside or not _ENGINES.isdisjoint(managers(environment))
+    return inside or managed_by(environment, *_ENGINES)
+
+
+def in_container(environment: Environment) -> bool:
+    """The same, also where the text only speaks of a container."""
+    return in_image(environment) or managed_by(environment, "container")
 
 
 def _any(variables: Iterable[str], start: str) -> bool:

@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import APPLIANCES, appliance, in_image, managers
+from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
 from envkit.checks.engine.place import in_place
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.gpu.gpus import gpus_of
@@ -33,7 +33,6 @@ _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
 _FOR_IMAGES = regex(r"sudo apt-get install -y (?:gcc|g\+\+|build-essential|cmake|git|libgl1|python3-dev)\b(?!-)")
 _PACKAGE = regex(r"[A-Za-z0-9._-]*")
 _PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
-_CLUSTERS = frozenset(("cluster", "pbs", "slurm"))
 _ASK_ADMINISTRATORS = (
     "If you do not administer this cluster, send its administrators the name of the node, and run your jobs on other "
     "nodes until then (Slurm: sbatch --exclude=NODE)."
@@ -65,10 +64,9 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     of_windows, elsewhere = next((places for name, places in _OWN_PYTHONS.items() if name in programs), ("", ""))
     own = of_windows if on_windows(environment) else elsewhere if environment.system.os.known else ""
     steps = tuple(
-        replace(step, words=(own, *step.words[1:])) if own and step.words[:3] == ("python", "-m", "pip") else step
-        for step in given.steps
+        replace(step, words=(own, *step.words[1:])) if own and _is_pip(step) else step for step in given.steps
     )
-    if steps == given.steps and "bundled-python" in programs and any(_any_python(step) for step in given.steps):
+    if steps == given.steps and "bundled-python" in programs and any(map(_is_pip, given.steps)):
         return Remedy(
             f"{given.advice} In place of python, write the path of the program's own python.exe: its packages are in "
             "there.",
@@ -81,7 +79,7 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     )
 
 
-def _any_python(step: Command) -> bool:
+def _is_pip(step: Command) -> bool:
     return step.words[:3] == ("python", "-m", "pip")
 
 
@@ -91,7 +89,7 @@ def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
 
 def _inside(environment: Environment, given: Remedy) -> Remedy:
     """Compilers and libraries of an image: there is no sudo in it, and what is installed in a container is lost."""
-    if not (in_image(environment) or "container" in managers(environment)):
+    if not in_container(environment):
         return given
     steps = tuple(
         replace(step, shell=f"apt-get update && {step.shell.removeprefix('sudo ')}")
@@ -174,9 +172,7 @@ def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
 
 def _toolkit_in_image(environment: Environment, given: Remedy) -> Iterator[str]:
     """A toolkit that is installed in a container is gone with it: its image comes with one."""
-    if any("envkit install --cuda" in step.line for step in given.steps) and (
-        in_image(environment) or "container" in managers(environment)
-    ):
+    if any("envkit install --cuda" in step.line for step in given.steps) and in_container(environment):
         tag = _devel_image(environment, given)
         yield (
             "In a container, this is lost when the container is removed: rather start from an image that has the "
@@ -335,7 +331,7 @@ def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | Non
 
 
 def _in_cell(step: Command) -> Command:
-    if step.words[:3] == ("python", "-m", "pip"):
+    if _is_pip(step):
         return replace(step, words=("%pip", *step.words[3:]))
     return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
 
@@ -354,7 +350,7 @@ _WITH_LOCKS = ("uv", "poetry", "pixi")
 
 def manages_packages(environment: Environment) -> bool:
     """True where a project's manager and its lock file decide what is installed: pip's changes would be undone."""
-    return not {*_WITH_LOCKS}.isdisjoint(managers(environment))
+    return managed_by(environment, *_WITH_LOCKS)
 
 
 def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
@@ -365,7 +361,7 @@ def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
     yield from (words for part, words in _SIDE_EFFECTS.items() if any(part in line for line in lines))
     yield from _too_new_for_driver(environment, given)
     yield from _toolkit_in_image(environment, given)
-    if any("sudo " in line for line in lines) and not _CLUSTERS.isdisjoint(managers(environment)):
+    if any("sudo " in line for line in lines) and managed_by(environment, *QUEUES):
         yield _ASK_ADMINISTRATORS
 
 

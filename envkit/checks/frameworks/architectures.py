@@ -107,8 +107,9 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     8.6 and 8.9. The GPU's exact number therefore need not be in the list. Targets such as sm_90a do not carry over.
     """
     outcomes = list(_architectures(environment, matrix, _TOO_OLD))
-    has_failed = any(outcome.status is Status.FAIL for outcome in outcomes)
-    yield from (not has_failed and _libraries_before_gpu(environment, matrix)) or outcomes
+    if all(outcome.status is not Status.FAIL for outcome in outcomes):
+        outcomes = _libraries_before_gpu(environment, matrix) or outcomes
+    yield from outcomes
 
 
 @check(

@@ -15,11 +15,20 @@ from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.engine.ask import capability_of, install_cuda, resolve_command
 from envkit.checks.engine.command import CAPABILITY, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.conda_builds import conda_swap
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, capable_gpus, installs, judged, pip, release
+from envkit.checks.frameworks.installs import (
+    TORCH_PACKAGES,
+    Installed,
+    capable_gpus,
+    companions_of,
+    installs,
+    judged,
+    pip,
+    release,
+)
 from envkit.checks.frameworks.swap import anew, pip_installs, swap
 from envkit.checks.gpu.gpus import gpus_of, on_grace
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
-_WITH_COMPANIONS = frozenset(("comfyui", "comfyui-portable", "webui"))  # programs that install all of torch's packages
+_WITH_COMPANIONS = ("comfyui", "comfyui-portable", "webui")  # programs that install all of torch's packages
 _LINES = 24  # of releases that are tried beside the installed one
 
 
@@ -72,7 +81,7 @@ def replacement(
             "started.",
             (*install_cuda(environment, choice.cuda), *steps(environment, "load-toolkit", root=root)),
         )
-    bundled = not _WITH_COMPANIONS.isdisjoint(managers(environment))
+    bundled = managed_by(environment, *_WITH_COMPANIONS)
     commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice))
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
     lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
@@ -88,8 +97,7 @@ def _companions_beside(matrix: Matrix, found: Installed, choice: Choice) -> Iter
     own = {line.partition("==")[0] for line in build.companions}
     if build.framework != "pytorch" or build.version == release(found.framework.version) or not here:
         return
-    of_release = (row for row in matrix.builds("pytorch") if row.version == build.version and row.companions)
-    lines = next((row.companions for row in of_release), ())
+    lines = companions_of(matrix, build.version)
     wanted = [line for line in lines if line.partition("==")[0] in here and line.partition("==")[0] not in own]
     if wanted:
         yield pip(found.python, "install", "--no-deps", *(REQUIREMENT(line.partition("+")[0]) for line in wanted))

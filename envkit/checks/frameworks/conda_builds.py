@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -37,18 +38,26 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
     row = _row(environment, matrix, release(own.version))
     if row is None:
         return None
-    place: tuple[Word, ...] = ("-p", PATH(found.python.prefix)) if found.python.prefix else ()
-    wanted = [line for line in row.requirements if _name(line) in listed or _name(line) in _ALWAYS]
-    channels = [word for channel in row.channels for word in ("-c", NAME(channel))]
-    removal = [run("conda", "remove", *place, *(name for name in _CPU_CHOICE if name in listed))]
+    removal = [run("conda", "remove", *_place(found), *(name for name in _CPU_CHOICE if name in listed))]
     return Remedy(
         f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. The channel is needed: conda's defaults have only the "
         "CPU build.",
         (
             *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
-            run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),
+            _installed(found, row, listed),
         ),
     )
+
+
+def _installed(found: Installed, row: CondaBuild, listed: Container[str]) -> Command:
+    """The command for this build, with those of its packages that are there already."""
+    wanted = (line for line in row.requirements if _name(line) in listed or _name(line) in _ALWAYS)
+    channels = (word for channel in row.channels for word in ("-c", NAME(channel)))
+    return run("conda", "install", *_place(found), *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted))
+
+
+def _place(found: Installed) -> tuple[Word, ...]:
+    return ("-p", PATH(found.python.prefix)) if found.python.prefix else ()
 
 
 def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build: FrameworkBuild) -> Remedy | None:
@@ -67,14 +76,11 @@ def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build
     )
     if row is None or "pytorch" not in listed or found.framework.cuda is None:
         return None
-    wanted = [line for line in row.requirements if _name(line) in listed or _name(line) in _ALWAYS]
-    place: tuple[Word, ...] = ("-p", PATH(found.python.prefix)) if found.python.prefix else ()
-    channels = [word for channel in row.channels for word in ("-c", NAME(channel))]
     return Remedy(
         f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one "
         "step. A "
         "cuda module of another release is not needed: conda's PyTorch brings its own CUDA.",
-        (run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),),
+        (_installed(found, row, listed),),
     )
 
 

@@ -216,3 +216,8 @@ def as_on_pypi(environment: Environment, matrix: Matrix) -> list[Installed]:
 def pip(python: PythonEnvironment, *arguments: Word) -> Command:
     """A pip command for exactly this Python."""
     return run(PYTHON(python.executable or "python"), "-m", "pip", *arguments)
+
+
+def companions_of(matrix: Matrix, version: Version) -> tuple[str, ...]:
+    """torchvision and others of a release of PyTorch, as the first of its builds that has any names them."""
+    return next((row.companions for row in matrix.builds("pytorch") if row.version == version and row.companions), ())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.command import IMAGE, REQUIREMENT, URL, Command, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.engine.managers import in_container, managed_by
 from envkit.checks.frameworks.installs import for_this_machine, named_python, pip
 from envkit.model import Environment
 
@@ -44,7 +44,7 @@ def _brought(environment: Environment, version: str, torch: Version, build: Fram
         "newer, "
         f"which is built for torch {torch} with CUDA {build.cuda}."
     )
-    if in_image(environment) or not {"container", "gpustack"}.isdisjoint(managers(environment)):
+    if in_container(environment) or managed_by(environment, "gpustack"):
         return Remedy(
             f"{why} In a container, that is a newer image (of the program that starts vLLM, its next release; the "
             "command "

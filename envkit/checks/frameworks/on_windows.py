@@ -15,7 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring_release
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip, release
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, companions_of, installs, named_python, pip, release
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -50,7 +50,7 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
 def _torch_of(matrix: Matrix, version: Version) -> Iterator[Word]:
     """torch and its companions of that release."""
     yield REQUIREMENT(f"torch=={version}")
-    lines = next((row.companions for row in matrix.builds("pytorch") if row.version == version and row.companions), ())
+    lines = companions_of(matrix, version)
     yield from (REQUIREMENT(line.partition("+")[0]) for line in lines if line.partition("==")[0] in TORCH_PACKAGES)
 
 

@@ -14,7 +14,7 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
+from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus, share_of_power
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
 
@@ -33,8 +33,7 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     """Data-center cards have no fans of their own: their server cools them."""
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
     laptop = any(gpu.laptop for gpu in gpus) or (not gpus and "laptop" in managers(environment))
-    powers = {model.tdp_w for gpu in gpus for model in gpu.models if model.tdp_w} if not laptop else set()
-    watts = int(round(min(powers) * _SHARE, -1)) if powers else None
+    watts = share_of_power(gpus, _SHARE) if not laptop else None
     hot = [gpu.index for gpu, bits in _reasons(environment) if bits & (_SW_THERMAL | _HW_THERMAL)]
     index = hot[0] if len(hot) == 1 else None
     passive = bool(gpus) and all(model.data_center for gpu in gpus for model in gpu.models)

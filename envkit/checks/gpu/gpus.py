@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import record
@@ -160,3 +161,9 @@ def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
 
 def _value(observed: Observed[tuple[_Item, ...]]) -> tuple[_Item, ...]:
     return observed.get() if observed.known else ()
+
+
+def share_of_power(gpus: Iterable[SeenGpu], share: float) -> int | None:
+    """Watts: a share of the least power that one of these models is made for, to tens; None where none is known."""
+    powers = [model.tdp_w for gpu in gpus for model in gpu.models if model.tdp_w]
+    return int(round(min(powers) * share, -1)) if powers else None

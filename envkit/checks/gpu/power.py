@@ -13,7 +13,7 @@ from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.gpu.gpus import seen_gpus, share_of_power
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _SHARE = 0.7  # of a card's power, which leaves a supply headroom and costs litt
 
 def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
     """A lower limit for now: of the card's own power where its model is known."""
-    powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
     told = number_named(seen(environment, "power-supply-overloaded", "detail-limit-helps"), "watts")
     if told:
         return remedy(
@@ -36,14 +35,14 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
             "power-limit-all",
             watts=told,
         )
-    watts = round(min(powers) * _SHARE, -1) if powers else None
+    watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
     number = "" if watts else " (nvidia-smi -q -d POWER shows the range)"
     return remedy(
         environment,
         f"Lower the power limit and see whether the machine stays up{number}; the limit lasts until the next restart. "
         "The permanent fix is a power supply with headroom for the card's peaks and separate power cables.",
         "power-limit-all" if watts else "power-range",
-        watts=int(watts) if watts else None,
+        watts=watts,
     )
 
 

@@ -10,7 +10,7 @@ from envkit.checks.engine.command import GROUP, fixed, run
 from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import appliance, in_image, managers
+from envkit.checks.engine.managers import appliance, in_container, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -233,7 +233,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
     groups = {node.group for node in closed if node.group and node.group != "root"}
     owner = named(seen(environment, _CLOSED.id, "detail-owner"), "group")
-    if owner and (in_image(environment) or "container" in managers(environment)):
+    if owner and in_container(environment):
         return _CLOSED.found(
             [*nodes, *refused], title="This user is not allowed to open the GPU", remedy=_joined(owner)
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import APPLIANCES, managers
+from envkit.checks.engine.managers import APPLIANCES, QUEUES, managed_by, managers
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import DriverBranch
 
-_CLUSTERS = frozenset(("slurm", "pbs", "cluster", "modules", "no-root"))  # where a user installs no driver
 _OWN_BRANCH = ("dgx", "synology")  # systems for which no other branch than their maker's can be installed
 _PER_BRANCH = "nvidia-driver-"  # how the packages are called where each branch has its own
 _LONG, _KEPT = ("lts",), ("lts", "production")  # branches with the longest support; those that distributions package
@@ -60,7 +59,7 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
             f"Install NVIDIA's driver {number} or newer, {runs}, on Windows (from nvidia.com/drivers) and restart it; "
             f"WSL and containers use that driver. {otherwise}"
         )
-    if not _CLUSTERS.isdisjoint(managers(environment)):
+    if managed_by(environment, "modules", "no-root", *QUEUES):
         return Remedy(
             f"{otherwise} Only the cluster's administrators can install a newer driver "
             f"(branch {branch.branch}, {runs})."

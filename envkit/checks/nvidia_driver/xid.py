@@ -14,7 +14,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen, subject
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import all_work, has_nvswitch_board, seen_gpus
+from envkit.checks.gpu.gpus import all_work, has_nvswitch_board, seen_gpus, share_of_power
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import answered, installed, loaded
 from envkit.model import PASTED, Environment, Message, PciGpu
@@ -58,8 +58,7 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
             "different driver does not fix this."
         )
     if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
-        powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
-        watts = int(round(min(powers) * _SHARE, -1)) if powers else None
+        watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
         return remedy(
             environment,
             f"{saved} What is told here (an old or small power supply, better with less load, the same with every "
@@ -84,7 +83,7 @@ _LOST = Fault(
 def _reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
     address = pci_address(named(seen(environment, "gsp-timeout"), "pci_address") or "") or "GPU"
     own = installed(environment)
-    row = next((row for row in matrix.driver_branches if own is not None and row.branch == own.major), None)
+    row = matrix.driver_branch(own.major) if own is not None else None
     last = row.last_version if row is not None else None
     later = own is not None and last is not None and last > own
     newer = f"the last release of this branch, {last}, or a newer branch" if later else "a newer driver branch"
