@@ -189,9 +189,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
             sources,
         )
     detail = (
-        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. Its PTX could be JIT-compiled, "
-        f"but the CUDA "
-        f"{cuda} libraries (cuBLAS) and the cuDNN built for them have no kernels for this GPU"
+        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. Its PTX could be JIT-compiled, but the "
+        f"CUDA {cuda} libraries (cuBLAS) and the cuDNN built for them have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)
 

@@ -10,7 +10,7 @@ from envkit.checks.engine.runner import run_checks
 from envkit.documents.verdict import verdict
 from envkit.ingest import parse_text
 from tests.checks.software import matrix
-from tests.checks.test_mends import fails
+from tests.checks.test_fixes_of_reports import fails
 from tests.ingest.texts import FOLDER
 
 REPORTS = FOLDER.parent / "reports"

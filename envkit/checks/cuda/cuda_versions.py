@@ -82,8 +82,7 @@ def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Rem
         return given
     return Remedy(
         f"The nodes' driver{f' {driver}' if driver is not None else ''} runs CUDA {own.release(2)} and older: load "
-        "that "
-        "module, build the program again with it (make clean first), and load it in the job script too. "
+        "that module, build the program again with it (make clean first), and load it in the job script too. "
         f"{given.advice}",
         (fixed("module avail cuda"), run("module", "load", MODULE(f"cuda/{own.release(2)}"))),
     )

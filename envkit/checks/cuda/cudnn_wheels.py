@@ -51,8 +51,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     if on_windows(environment):
         return Remedy(
             f"Install cuDNN {major} into this environment; cuBLAS, which it and the program need, comes with "
-            f"it.{doubt} "
-            f"{ON_PATH}",
+            f"it.{doubt} {ON_PATH}",
             (wheel, print_folders(executable)),
         )
     if python is not None and _holds(python, major):

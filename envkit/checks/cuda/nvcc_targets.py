@@ -299,8 +299,7 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     if fitting and link:
         return Remedy(
             f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link to "
-            "the new "
-            "toolkit; to undo it, point it back.",
+            "the new toolkit; to undo it, point it back.",
             (
                 *install_cuda(environment, fitting),
                 run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),

@@ -45,8 +45,7 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
             "directories on the loader's path, in each shell (in a conda environment: in etc/conda/activate.d). The "
-            "next "
-            "release finds them by itself.",
+            "next release finds them by itself.",
             "wheel-libraries",
             python=there.executable or "python",
         )

@@ -56,8 +56,7 @@ def one_toolkit(environment: Environment) -> Remedy:
             "This is no build: at run time, libnvrtc of one toolkit loads the builtins of another, because "
             f"LD_LIBRARY_PATH lists two. Keep one of them: here {first}, for which CuPy has to be {wheel} (pip list "
             "shows which is installed; for the other toolkit, keep its directory and its CuPy instead). Change the "
-            "line "
-            "that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
+            "line that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
             (export("LD_LIBRARY_PATH", PATH(first)),),
         )
     root = named(seen(environment, "several-toolkits-in-path", "detail-path"), "root") or DEFAULT_LINK

@@ -102,8 +102,7 @@ def _inside(environment: Environment, given: Remedy) -> Remedy:
     lines = " && ".join(step.shell for step in steps if step not in given.steps)
     return Remedy(
         f"{given.advice} In a container, run it as root, without sudo; it is lost with the container, so put it into "
-        "the "
-        f"Dockerfile, too: RUN {lines}",
+        f"the Dockerfile, too: RUN {lines}",
         steps,
     )
 
@@ -176,8 +175,7 @@ def _toolkit_in_image(environment: Environment, given: Remedy) -> Iterator[str]:
         tag = _devel_image(environment, given)
         yield (
             "In a container, this is lost when the container is removed: rather start from an image that has the "
-            "toolkit "
-            f"({tag or 'an nvidia/cuda or pytorch/pytorch tag with devel in its name'})."
+            f"toolkit ({tag or 'an nvidia/cuda or pytorch/pytorch tag with devel in its name'})."
         )
 
 

@@ -77,8 +77,7 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if wanted is not None and name == "pytorch":
         why = (
             f"{_BUILD} The requirements ask for {wanted}: their plain line installs its build for another CUDA again, "
-            "so "
-            "write the line below there, too."
+            "so write the line below there, too."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)

@@ -25,11 +25,8 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "If Visual Studio with its C++ workload is installed, cl.exe is just not on PATH: open the x64 Native "
             "Tools Command Prompt from the Start menu, activate the environment there, run the first command in it "
-            "(torch "
-            "refuses an activated prompt without that variable), and build again. If the "
-            "workload or Visual Studio itself is missing, install the Build Tools with the second command; then build "
-            "in "
-            "that prompt.",
+            "(torch refuses an activated prompt without that variable), and build again. If the workload or Visual "
+            "Studio itself is missing, install the Build Tools with the second command; then build in that prompt.",
             (
                 fixed("set DISTUTILS_USE_SDK=1"),
                 fixed(

@@ -104,11 +104,9 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
     if "caffe" in managers(environment):
         return Remedy(
             f"Build Caffe with code for {' and '.join(capability.split(';'))}: where no GPU is visible, as in docker "
-            "build, "
-            "its CMake takes a list of architectures without them. Name them, in a fresh build directory and in the "
-            "Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). Who builds with make names "
-            "them in CUDA_ARCH of "
-            "Makefile.config.",
+            "build, its CMake takes a list of architectures without them. Name them, in a fresh build directory and "
+            "in the Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). Who builds with make "
+            "names them in CUDA_ARCH of Makefile.config.",
             steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
     targets = " and ".join(f"sm_{one} (compute_{one})" for one in number.split(";"))

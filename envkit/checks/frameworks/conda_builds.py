@@ -78,8 +78,7 @@ def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build
         return None
     return Remedy(
         f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one "
-        "step. A "
-        "cuda module of another release is not needed: conda's PyTorch brings its own CUDA.",
+        "step. A cuda module of another release is not needed: conda's PyTorch brings its own CUDA.",
         (_installed(found, row, listed),),
     )
 

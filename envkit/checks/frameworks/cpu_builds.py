@@ -67,10 +67,8 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         environment = replace(environment, driver=told)
         why = (
             f"{why} --extra-index-url only adds an index: pip then takes the newest release of any, and on Windows "
-            "that "
-            "of PyPI is a CPU build. So that the next pip install -r does not bring it back, put the lines of torch "
-            "into "
-            "a file of their own, installed with --index-url, and pin them."
+            "that of PyPI is a CPU build. So that the next pip install -r does not bring it back, put the lines of "
+            "torch into a file of their own, installed with --index-url, and pin them."
         )
     given = bring(environment, matrix, name, why, messages=messages)
     own, *companions = _CPU_PACKAGES.get(name, ("",))
@@ -93,8 +91,7 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     python = first_python(environment)
     return Remedy(
         "In these releases, the package tensorflow is for the CPU alone: replace it by tensorflow-gpu. No flag of "
-        "Keras is "
-        f"needed.{needs}",
+        f"Keras is needed.{needs}",
         (
             pip(python, "uninstall", "-y", "tensorflow"),
             pip(python, "install", REQUIREMENT(f"tensorflow-gpu=={row.version if row is not None else version}")),

@@ -77,9 +77,8 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
             return None
         return Remedy(
             f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which Windows lacks and "
-            "the "
-            f"Visual C++ runtime does not bring; {patch} does not need it. The index is of "
-            "the CUDA that the most drivers run; without one, pip installs a CPU build on Windows.",
+            f"the Visual C++ runtime does not bring; {patch} does not need it. The index is of the CUDA that the most "
+            "drivers run; without one, pip installs a CPU build on Windows.",
             (
                 pip(
                     named_python(environment),

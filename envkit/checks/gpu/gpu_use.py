@@ -65,18 +65,16 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     early = driver is not None and driver.major < limit("driver-with-license-tokens").major
     what = (
         "gridd.conf with ServerAddress and ServerPort=7070 of your license server and the FeatureType of your license "
-        "(1 "
-        "vGPU, 4 vCS; this driver does not know tokens yet)"
+        "(1 vGPU, 4 vCS; this driver does not know tokens yet)"
         if early
         else "gridd.conf (FeatureType of your license) and client_configuration_token.tok of your license server"
     )
     if "gpu-operator" in managers(environment):
         files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
         return Remedy(
-            f"Here the operator's driver container holds the license, not the node: write {what}, and give both to the "
-            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods start anew, "
-            "which "
-            "stops the programs on these nodes. License Status must then be Licensed.",
+            f"Here the operator's driver container holds the license, not the node: write {what}, and give both to "
+            "the operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods start anew, "
+            "which stops the programs on these nodes. License Status must then be Licensed.",
             (
                 run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
                 run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _LICENSING),

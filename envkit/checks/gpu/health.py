@@ -54,8 +54,7 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
             "The GPU has no spare memory rows left, and nobody can exchange it in a rented instance: drain the node, "
             "which stops its pods, and terminate the instance; its node group starts another one, usually on another "
             "machine. Tell AWS support the instance and the GPU's serial number, so that the host is taken out. NODE "
-            "and "
-            "INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
+            "and INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
             (
                 fixed("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data"),
                 fixed("aws ec2 terminate-instances --instance-ids INSTANCE"),

@@ -73,8 +73,7 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
             "In this chart, shmSize takes effect only together with tensorParallelSize: set tensorParallelSize under "
             "vllmConfig in the values file, to the number of GPUs, instead of --tensor-parallel-size among extraArgs. "
             "Then upgrade the release (helm list shows its name and chart; volumes that are edited by hand are lost "
-            "then) "
-            "and look at /dev/shm in the new pod.",
+            "then) and look at /dev/shm in the new pod.",
             (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
         )
     if "kubernetes" in names:

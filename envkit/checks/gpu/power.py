@@ -29,8 +29,7 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             f"Keep the power limit of {told} W, with which it does not happen; the limit is lost at the next restart, "
-            "so "
-            "set it again at every boot (a systemd unit or @reboot in root's crontab). It proves that the power "
+            "so set it again at every boot (a systemd unit or @reboot in root's crontab). It proves that the power "
             "supply is too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
             "power-limit-all",
             watts=told,

@@ -35,10 +35,8 @@ def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "truenas":
         return Remedy(
             "Create the device files now with the command. For every boot, add it as a task: System > Advanced "
-            "Settings "
-            "> Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. What systemctl enables "
-            "is "
-            "lost at the next update of TrueNAS.",
+            "Settings > Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. What systemctl "
+            "enables is lost at the next update of TrueNAS.",
             (fixed("sudo nvidia-smi"),),
         )
     return remedy(environment, "Create the device files now and at every boot.", "device-nodes")

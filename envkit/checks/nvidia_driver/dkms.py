@@ -54,11 +54,9 @@ def headers_of_another(environment: Environment) -> Remedy | None:
     return remedy(
         environment,
         f"DKMS has built nothing: kernel-devel is of {others[0]}, and {running} is running. Upgrade the kernel and "
-        "boot "
-        "into it; "
-        "DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). To keep the running "
-        "kernel, install its own "
-        "kernel-devel instead, if the repositories still have it (yum install kernel-devel-$(uname -r)).",
+        "boot into it; DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). To "
+        "keep the running kernel, install its own kernel-devel instead, if the repositories still have it (yum "
+        "install kernel-devel-$(uname -r)).",
         "upgrade-kernel",
         "reboot",
     )
@@ -85,8 +83,7 @@ def back_to(environment: Environment) -> Remedy | None:
     return Remedy(
         f"Boot kernel {before}, for which the driver was built: choose it in the boot menu (Advanced options). It "
         f"needs no other driver. Then remove the packages of {other}, which the command lists, so that it is not "
-        "booted "
-        "again.",
+        "booted again.",
         (run("dpkg", "-l", "linux-image*"),),
     )
 

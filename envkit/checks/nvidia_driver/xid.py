@@ -53,9 +53,8 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "pcie-link-errors") and not has_nvswitch_board(environment):
         then = (
             "The link reported errors for some time before: look at the connection first. Reseat the card and its "
-            "power "
-            "cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA it. A "
-            "different driver does not fix this."
+            "power cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA "
+            "it. A different driver does not fix this."
         )
     if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
         watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
