@@ -1,12 +1,14 @@
 """Keeps two large modules of Python unread that click imports and hardly uses: a fifth of a short command's time.
 
-`inspect` reads Python's parser and disassembler; click asks it to tidy help texts, which are one line here. `uuid`
-reads `platform`; click only names its type.
+`inspect` reads Python's parser and disassembler; click asks it to tidy help texts, which are one line here, and
+`pkgutil` for the names of modules in a folder. `uuid` reads `platform`; click only names its type.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.machinery import all_suffixes
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -50,5 +52,12 @@ def _inspect() -> ModuleType:
         cleaned: str = module.cleandoc(text)
         return cleaned
 
+    def getmodulename(path: str) -> str | None:
+        """The name of the module in a file, as `inspect.getmodulename` gives it."""
+        name = path.rpartition(os.sep)[2]
+        suffixes = sorted(all_suffixes(), key=len, reverse=True)  # the longest that fits
+        return next((name.removesuffix(suffix) for suffix in suffixes if name.endswith(suffix)), None)
+
     module.cleandoc = cleandoc  # type: ignore[attr-defined]
+    module.getmodulename = getmodulename  # type: ignore[attr-defined]
     return module

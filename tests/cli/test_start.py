@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -38,6 +39,16 @@ def test_help_texts_are_tidied_as_python_does(text: str) -> None:
     import inspect
 
     assert python(LOAD + f"import inspect\nprint(repr(inspect.cleandoc({text!r})))") == f"{inspect.cleandoc(text)!r}\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["a.py", "/b/c.pyc", "d.txt", "", "e.f.py", sysconfig.get_config_var("EXT_SUFFIX"), "g"]
+)
+def test_modules_are_named_as_python_does(path: str) -> None:
+    import inspect
+
+    asked = f"import inspect\nprint(repr(inspect.getmodulename({path!r})), 'ast' in sys.modules)"
+    assert python(LOAD + asked) == f"{inspect.getmodulename(path)!r} False\n"
 
 
 def test_identifiers_are_the_real_ones_after_click_is_imported() -> None:
