@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from envkit._startup.records import record
 from envkit.cli.complete import complete_check, complete_fact, complete_file
 from envkit.cli.output import one_format, output_option, timeout_option, write_output
 from envkit.render.reports import formats
@@ -18,6 +19,35 @@ if TYPE_CHECKING:
     from envkit.model import Environment
 
 _FORMATS = formats()
+
+
+@record
+class DoctorOptions:
+    """The options of one call."""
+
+    sources: tuple[str, ...]
+    root: str | None
+    pythons: tuple[str, ...]
+    assume: tuple[str, ...]
+    ids: tuple[str, ...]
+    plugins: bool
+    list_checks: bool
+    deep: bool
+    fail_on: str
+    timeout: float | None
+    form: str
+    mask: bool
+    verbose: bool
+    fix: bool
+    dry_run: bool
+    yes: bool
+    undo: bool
+    output: str | None
+
+    @property
+    def elsewhere(self) -> bool:
+        """True where something else than this machine is diagnosed."""
+        return bool(self.sources) or self.root is not None
 
 
 @click.command(
@@ -103,111 +133,59 @@ Examples:
 @click.option("--undo", is_flag=True, help="With --fix: undo the last fix.")
 @output_option
 @click.pass_context
-def doctor(
-    ctx: click.Context,
-    sources: tuple[str, ...],
-    root: str | None,
-    pythons: tuple[str, ...],
-    assume: tuple[str, ...],
-    ids: tuple[str, ...],
-    plugins: bool,
-    list_checks: bool,
-    deep: bool,
-    fail_on: str | None,
-    strict: bool,
-    timeout: float | None,
-    as_json: bool,
-    form: str | None,
-    mask: bool,
-    verbose: bool,
-    fix: bool,
-    dry_run: bool,
-    yes: bool,
-    undo: bool,
-    output: str | None,
-) -> int:
+def doctor(ctx: click.Context, /, **given: Any) -> int:
     """Diagnose this machine (or a recorded one) and suggest fixes.
 
     Findings are ranked: the first FAIL is the most likely root cause and comes with its fix. Problems that it causes
     are listed under "Also".
     """
-    _refuse_stray(ctx.args, strict, fail_on)
-    if fix or dry_run or yes or undo:
-        from envkit.cli.fix import refuse_with_others, undo_here
+    options = _options(ctx.args, given)
+    if options.undo:
+        from envkit.cli.fix import undo_here
 
-        others = {"--from": sources, "--root": root, "--assume": assume, "--json": as_json, "--format": form}
-        others |= {"--output": output, "--mask": mask, "--list-checks": list_checks, "--plugins": plugins}
-        refuse_with_others(others, fix, dry_run, yes, undo)
-        if undo:
-            return undo_here(dry_run=dry_run, yes=yes)
-    form = one_format(form, as_json, output, _FORMATS)
-    chosen = _pythons(pythons, sources, root)
+        return undo_here(dry_run=options.dry_run, yes=options.yes)
+    chosen = _pythons(options)
     here = None
-    if not (sources or root is not None or list_checks or ids):
+    if not (options.elsewhere or options.list_checks or options.ids or options.fix):
         from envkit.cli.environment import started_machine
 
         here = started_machine(chosen)  # its slowest answer is on its way while the checks are loaded
-    from envkit.checks.engine.registry import image_faults
-    from envkit.cli.environment import this_machine
+    known = checks_known(options.plugins)
+    if options.list_checks:
+        from envkit.checks.engine.registry import image_faults
+
+        write_output(_list_of({**known, **image_faults()}, options.form), options.output)
+        return 0
+    checks = _selected(options.ids, known)
+
+    def look() -> Environment:
+        from envkit.cli.environment import this_machine
+
+        return this_machine(options.deep, here, options.timeout, chosen)
+
+    return _fix(checks, known, options, look) if options.fix else _report(checks, options, look)
+
+
+def _report(checks: list[Check], options: DoctorOptions, look: Callable[[], Environment]) -> int:
+    """Writes what the checks say of this machine or of a recording; the exit status."""
+    from envkit.api.report import judged
+    from envkit.cli.output import complain
+    from envkit.cli.report import doubts, exit_code, rendered, told
     from envkit.tables import Matrix
 
-    known = checks_known(plugins)
-    if list_checks:
-        write_output(_list_of({**known, **image_faults()}, form), output)
-        return 0
-    checks = _selected(ids, known)
-    limit = "unknown" if strict else fail_on or "fail"
-    if fix:
-        return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout, chosen), dry_run=dry_run, yes=yes)
-    with _bounded(sources, root):
-        environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout, chosen))
-        from envkit.api.report import judged
-        from envkit.cli.output import complain
-        from envkit.cli.report import doubts, exit_code, rendered, told
-
-        reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
-        text = rendered(reports, form, verbose=verbose, to_file=output is not None)
-    write_output(text, output, told=told(reports))
-    if why := doubts(reports, limit):
+    with _bounded(options):
+        reports = [
+            judged(environment, checks, Matrix.load(), mask=options.mask, chosen=bool(options.ids))
+            for environment in _environments(options, look)
+        ]
+        text = rendered(reports, options.form, verbose=options.verbose, to_file=options.output is not None)
+    write_output(text, options.output, told=told(reports))
+    if why := doubts(reports, options.fail_on):
         complain(why)
-    return exit_code(reports, limit)
+    return exit_code(reports, options.fail_on)
 
 
-def _pythons(paths: tuple[str, ...], sources: tuple[str, ...], root: str | None) -> tuple[str, ...]:
-    """The interpreters that the user chose. Raises RequestError."""
-    if not paths:
-        return ()
-    if sources or root is not None:
-        from envkit.base.errors import RequestError
-
-        raise RequestError("--python chooses among the environments of this machine.", "Omit --from and --root.")
-    from envkit.cli.environment import chosen_pythons
-
-    return chosen_pythons(paths)
-
-
-def _bounded(sources: tuple[str, ...], root: str | None) -> AbstractContextManager[None]:
-    """Bounds of time and memory for what somebody else wrote; this machine has its own for each probe."""
-    if not sources and root is None:
-        from contextlib import nullcontext
-
-        return nullcontext()
-    from envkit.host.limits import FOREIGN_S, limited
-
-    if root is not None:
-        return limited(f"--root: {root}", FOREIGN_S)
-    return limited(f"--from: {'standard input' if sources[0] == '-' else sources[0]}", FOREIGN_S)
-
-
-def _fix(
-    checks: list[Check],
-    known: dict[str, Check],
-    fail_on: str,
-    look: Callable[[], Environment],
-    *,
-    dry_run: bool,
-    yes: bool,
-) -> int:
+def _fix(checks: list[Check], known: dict[str, Check], options: DoctorOptions, look: Callable[[], Environment]) -> int:
     from envkit.api.report import judged
     from envkit.cli.fix import fix_here
     from envkit.cli.report import exit_code
@@ -215,9 +193,62 @@ def _fix(
 
     chosen = len(checks) < len(known)
     report = fix_here(
-        lambda: judged(look(), checks, Matrix.load(), mask=False, chosen=chosen), known, dry_run=dry_run, yes=yes
+        lambda: judged(look(), checks, Matrix.load(), mask=False, chosen=chosen),
+        known,
+        dry_run=options.dry_run,
+        yes=options.yes,
     )
-    return exit_code([report], fail_on)
+    return exit_code([report], options.fail_on)
+
+
+def _options(words: list[str], given: dict[str, Any]) -> DoctorOptions:
+    """The options as one record. Raises RequestError for a file without --from and for options that contradict."""
+    from envkit.base.errors import RequestError
+
+    if words:
+        raise RequestError(f"To diagnose {words[0]}, pass it with --from:", f"envkit doctor --from {words[0]}")
+    strict, fail_on = given.pop("strict"), given["fail_on"]
+    if strict and fail_on not in (None, "unknown"):
+        raise RequestError(f"--strict and --fail-on {fail_on} cannot be used together.", "Use only one of them.")
+    given["fail_on"] = "unknown" if strict else fail_on or "fail"
+    if given["fix"] or given["dry_run"] or given["yes"] or given["undo"]:
+        from envkit.cli.fix import refuse_with_others
+
+        refuse_with_others(given)
+    given["form"] = one_format(given["form"], given.pop("as_json"), given["output"], _FORMATS)
+    options = DoctorOptions(**given)
+    for option, value in [*(("--from", source) for source in options.sources), ("--root", options.root)]:
+        if value == "":
+            raise RequestError(f"{option} is empty.", "Omit it to diagnose this machine.")
+    if options.sources and options.root is not None:
+        raise RequestError("--from and --root cannot be used together.", "Use only one of them.")
+    if options.deep and options.elsewhere:
+        raise RequestError("--deep runs tests on this machine.", "Omit --from and --root.")
+    if options.pythons and options.elsewhere:
+        raise RequestError("--python chooses among the environments of this machine.", "Omit --from and --root.")
+    return options
+
+
+def _pythons(options: DoctorOptions) -> tuple[str, ...]:
+    """The interpreters that the user chose. Raises RequestError for one that is none."""
+    if not options.pythons:
+        return ()
+    from envkit.cli.environment import chosen_pythons
+
+    return chosen_pythons(options.pythons)
+
+
+def _bounded(options: DoctorOptions) -> AbstractContextManager[None]:
+    """Bounds of time and memory for what somebody else wrote; this machine has its own for each probe."""
+    if not options.elsewhere:
+        from contextlib import nullcontext
+
+        return nullcontext()
+    from envkit.host.limits import FOREIGN_S, limited
+
+    if options.root is not None:
+        return limited(f"--root: {options.root}", FOREIGN_S)
+    return limited(f"--from: {'standard input' if options.sources[0] == '-' else options.sources[0]}", FOREIGN_S)
 
 
 def checks_known(plugins: bool) -> dict[str, Check]:
@@ -231,35 +262,18 @@ def checks_known(plugins: bool) -> dict[str, Check]:
     return ordered({**all_checks(), **plugin_checks()})
 
 
-def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
-    """Raises RequestError for a file without --from and for options that differ."""
-    from envkit.base.errors import RequestError
-
-    if words:
-        raise RequestError(f"To diagnose {words[0]}, pass it with --from:", f"envkit doctor --from {words[0]}")
-    if strict and fail_on not in (None, "unknown"):
-        raise RequestError(f"--strict and --fail-on {fail_on} cannot be used together.", "Use only one of them.")
-
-
-def _environments(
-    sources: tuple[str, ...], root: str | None, assume: tuple[str, ...], deep: bool, look: Callable[[], Environment]
-) -> list[Environment]:
-    from envkit.base.errors import RequestError
+def _environments(options: DoctorOptions, look: Callable[[], Environment]) -> list[Environment]:
     from envkit.cli.environment import all_recorded, under_root
 
-    for option, value in [*(("--from", source) for source in sources), ("--root", root)]:
-        if value == "":
-            raise RequestError(f"{option} is empty.", "Omit it to diagnose this machine.")
-    if sources and root is not None:
-        raise RequestError("--from and --root cannot be used together.", "Use only one of them.")
-    if deep and (sources or root is not None):
-        raise RequestError("--deep runs tests on this machine.", "Omit --from and --root.")
-    environments = all_recorded(sources) if sources else [look() if root is None else under_root(root)]
-    if assume:
-        from envkit.model.assume import assume_facts
+    if options.sources:
+        environments = all_recorded(options.sources)
+    else:
+        environments = [look() if options.root is None else under_root(options.root)]
+    if not options.assume:
+        return environments
+    from envkit.model.assume import assume_facts
 
-        environments = [assume_facts(environment, assume) for environment in environments]
-    return environments
+    return [assume_facts(environment, options.assume) for environment in environments]
 
 
 def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:

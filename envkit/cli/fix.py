@@ -25,17 +25,29 @@ if TYPE_CHECKING:
 _UNDO = "envkit doctor --fix --undo"
 
 
-def refuse_with_others(given: Mapping[str, object], fix: bool, dry_run: bool, yes: bool, undo: bool) -> None:
-    """Raises RequestError for options that make no sense together; `given` are those that --fix does not go with."""
-    if not fix:
-        for option, wanted in (("--dry-run", dry_run), ("--yes", yes), ("--undo", undo)):
-            if wanted:
-                raise RequestError(f"{option} requires --fix.", "Add --fix.")
-        return
-    for option, value in given.items():
-        if value:
+_NOT_BESIDE = {  # options of doctor that --fix does not go with
+    "sources": "--from",
+    "root": "--root",
+    "assume": "--assume",
+    "as_json": "--json",
+    "form": "--format",
+    "output": "--output",
+    "mask": "--mask",
+    "list_checks": "--list-checks",
+    "plugins": "--plugins",
+}
+
+
+def refuse_with_others(given: Mapping[str, object]) -> None:
+    """Raises RequestError for options of doctor that make no sense together."""
+    if not given["fix"]:
+        for name in ("dry_run", "yes", "undo"):
+            if given[name]:
+                raise RequestError(f"--{name.replace('_', '-')} requires --fix.", "Add --fix.")
+    for name, option in _NOT_BESIDE.items():
+        if given[name]:
             raise RequestError(f"--fix works only on this machine: it cannot be combined with {option}.")
-    if dry_run and yes:
+    if given["dry_run"] and given["yes"]:
         raise RequestError("--dry-run and --yes cannot be used together.", "Use only one of them.")
 
 
