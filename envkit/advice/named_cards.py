@@ -12,6 +12,10 @@ from envkit.tables.rows import GpuModel
 
 _COUNTED = regex(r"(?:([1-9]\d?)\s{0,3}[x*]\s{0,3})?(.{1,80}?)(?:\s{0,3}[x*]\s{0,3}([1-9]\d?))?")
 _NONE = regex(r"0{1,2}\s{0,3}[x*].{0,80}|.{0,80}[x*]\s{0,3}0{1,2}")
+_TOKEN = regex(r"[a-z0-9]+")
+_LINES = ("nvidia", "geforce", "tesla", "quadro")
+_OTHERS = {"laptop", "mobile", "notebook", "max", "ti", "super", "d", "v2", "ada", "pro", "pc", "adapter", "bridge",
+           "cooler", "waterblock"}  # fmt: skip
 _SIZE = regex(r"\b(\d{1,3}) ?gb?\b")
 
 
@@ -46,6 +50,25 @@ def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
         names = dict.fromkeys(card.name for card in cards)
         raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
     return kept
+
+
+def cards_within(label: str, cards: tuple[Card, ...]) -> list[Card]:
+    """The cards whose whole name a longer one contains, such as that of a shop: `MSI GeForce RTX 3060 Ventus 2X 12G`.
+
+    None where the rest of it has a word that makes another card of it, or a size that none of them has.
+    """
+    words = _TOKEN.findall(label.lower())
+    names: dict[tuple[str, ...], list[Card]] = {}
+    for card in cards:
+        names.setdefault(tuple(word for word in _TOKEN.findall(_plain(card)) if word not in _LINES), []).append(card)
+    runs = ((first, last) for first in range(len(words)) for last in range(first + 2, min(first + 9, len(words) + 1)))
+    first, last = max((run for run in runs if tuple(words[slice(*run)]) in names), key=lambda run: run[1] - run[0],
+                      default=(0, 0))  # fmt: skip
+    rest = {*words[:first], *words[last:]}
+    found = names.get(tuple(words[first:last]), [])
+    sizes = {float(size) for size in _SIZE.findall(label.lower())}
+    sized = [card for card in found if not sizes or card.model.memory_gb in sizes]
+    return [] if rest & _OTHERS else sized
 
 
 def _with_its_size(label: str, models: list[GpuModel]) -> list[GpuModel]:
