@@ -242,7 +242,8 @@ def _size_told(parameters: int) -> str:
 
 def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
     """The shape that was given; what is open comes from the published model nearest in size, and is said."""
-    near = min(read(Transformer), key=lambda row: abs(log(row.parameters / parameters)))
+    alike = [row for row in read(Transformer) if (row.active is not None) is (words.active is not None)]
+    near = min(alike, key=lambda row: abs(log(row.parameters / parameters)))
     grown = (parameters / near.parameters) ** (1 / 3)  # parameters grow as layers times width squared
     heads = words.heads or near.heads  # not grown: models have even numbers of them, which cards divide
     if words.kv_heads and words.kv_heads > heads:
@@ -253,13 +254,18 @@ def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
         words.layers or near.layers * grown,
         hidden,
         heads,
-        words.kv_heads / heads if words.kv_heads else (1.0 if words.heads else near.kv_heads / near.heads),
+        words.kv_heads / heads if words.kv_heads else (1.0 if words.heads else _kv_share(near)),
         vocabulary,
         0 if near.tied else round(vocabulary * hidden),
     )
     whole = words.layers and words.hidden and words.heads
     like = "" if whole else f"the shape of {near.title} (--layers, --hidden, --heads)"
     return shape, "; ".join(filter(None, (like, told)))
+
+
+def _kv_share(row: Transformer) -> float:
+    """What a layer keeps of a token's keys, beside its width."""
+    return row.kv_width / row.hidden if row.kv_width else row.kv_heads / row.heads
 
 
 def _against(words: WorkloadWords, parameters: int, vocabulary: int) -> str:

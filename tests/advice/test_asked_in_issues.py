@@ -44,6 +44,14 @@ def test_a_model_of_a_mixture_needs_all_its_memory() -> None:
     assert 28 < answer["need"]["gb"] < 34 and answer["changes"][0]["option"] == "--gpus 2"
 
 
+def test_a_mixture_has_the_shape_of_a_mixture() -> None:
+    words = ("--parameters", "671B", "--active", "37B", "--task", "infer", "--precision", "fp8", "--form", "server")
+    answer = _answer(*words, "--gpus", "8", "--sequence", "131072")
+    assert any("DeepSeek-V3" in text for text in answer["workload"]["assumed"])
+    [cache] = [part["gb"] for part in answer["need"]["parts"] if part["name"] == "KV cache"]
+    assert 8 < cache < 10  # 61 layers x 576 values of 131,072 tokens; keys of 128 heads would be 400 times as much
+
+
 def test_modules_are_counted_as_their_boards_are_built() -> None:
     words = ("--parameters", "671B", "--active", "37B", "--task", "infer", "--precision", "fp8", "--gpus", "8")
     cards = _answer(*words, "--form", "server", "--top", "40")["cards"]
