@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.advice.cards import Card
-from envkit.advice.named_cards import cards_named, cards_within
+from envkit.advice.named_cards import by_words, cards_called, cards_named, cards_within
 from envkit.base.errors import RequestError
 
 _AMOUNT = regex(r"(\d{1,3}(?:[ ',.]\d{3}){1,4}|\d{1,12})(?:[.,](\d{1,2}))?")
@@ -47,6 +47,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
             "Start the file with the line: name,price",
         )
     every = tuple(cards)
+    names = by_words(every)
     found: dict[str, Price] = {}
     notes: list[str] = []
     for number, row in enumerate(rows[1:], start=2):
@@ -61,25 +62,33 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
         priced = _price(amount, cells.get(_CURRENCY, ""), where, any(state in _USED_WORDS for state in states))
         strange = [state for state in states if state not in (*_USED_WORDS, *_NEW_WORDS)]
         notes += [f"line {number}: {state!r} is read as new (write used or new)" for state in strange]
-        notes += [f"line {number}: {told}" for told in _added(found, label, priced, every, where)]
+        notes += [f"line {number}: {told}" for told in _added(found, priced, _meant(label, every, names, where))]
     one_currency(found.values(), option)
     return found, tuple(notes)
 
 
-def _added(found: dict[str, Price], label: str, price: Price, cards: tuple[Card, ...], where: str) -> Iterable[str]:
-    """Adds the price of what a name means, of two the lower; yields what the user may not have meant."""
+def _meant(
+    label: str, cards: tuple[Card, ...], names: Mapping[tuple[str, ...], list[Card]], where: str
+) -> tuple[list[Card], str]:
+    """The cards that a name of a file means, and what the user may not have meant by it."""
     try:
-        named = cards_named(label, cards, where)
+        called = cards_called(label, cards, where)
     except RequestError:
-        named = cards_within(label, cards)
-        if not named:
-            yield f"{label!r} is not a known card"
-            return
-        yield f"{label!r} is read as {', '.join(card.name for card in named)}"
-    else:
-        if len(named) > 1:
-            yield f"{label!r} is the name of {', '.join(card.name for card in named)}, and the price is used for each"
-    for card in named:
+        called = []
+    told = ", ".join(card.name for card in called)
+    if called:
+        return called, f"{label!r} is the name of {told}, and the price is used for each" if len(called) > 1 else ""
+    within = cards_within(label, names)
+    told = ", ".join(card.name for card in within)
+    return within, f"{label!r} is read as {told}" if within else f"{label!r} is not a known card"
+
+
+def _added(found: dict[str, Price], price: Price, meant: tuple[list[Card], str]) -> Iterable[str]:
+    """Adds the price of these cards, of two prices the lower; yields what is to be told of it."""
+    cards, told = meant
+    if told:
+        yield told
+    for card in cards:
         before = found.get(card.name)
         if before is not None:
             yield f"another price for {card.name}: the lower one is used"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from envkit.advice.cards import Card
+    from envkit.advice.changes import Change
     from envkit.advice.prices import Price
     from envkit.advice.rank import Judge, Limits, Offer
     from envkit.advice.support import Wanted
@@ -31,6 +32,7 @@ _PERSONAS = ["starter", "hobby", "kaggle", "vision", "nlp", "cluster"]
 _OF_LIMITS = {"gpus": "gpus", "form": "form", "max-watts": "watts", "years": "years", "budget": "budget"}
 _COUNT = click.IntRange(min=1, max=1_000_000)
 _USUAL, _MOST = 5, 400  # cards to show
+_NOTES = 20  # on a file of prices
 
 
 @record
@@ -143,35 +145,38 @@ def recommend(
     lower bounds computed from data sheets. `envkit recommend machine` checks a whole build.
     """
     from envkit.advice.cards import all_cards
-    from envkit.advice.changes import nearest_changes
     from envkit.tables import Matrix
 
     words, options = taken(WorkloadWords, given), taken(_Given, given)
     form = one_format(form_of_output, as_json, output, _FORMATS)
     matrix = Matrix.load()
     cards = all_cards(matrix)
-    prices, notes = _prices(options, cards)
+    prices, of_prices = _prices(options, cards)
     judging = _Judging(words, options, matrix, prices)
     chosen, counts = _chosen(gpu, cards)
     top = options.top or (_MOST if chosen else _USUAL)
     judge = judging.judge()
     ranking = judge.ranking(chosen or cards, named=bool(chosen), counts=counts)
     fits = ranking.fits
-    changes = (
-        () if fits else nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
-    )
+    changes: tuple[Change, ...] = ()
+    if not fits:
+        from envkit.advice.changes import nearest_changes
+
+        changes = nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
     instances = _instances() if options.cloud else {}
-    notes += _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(top)))
+    notes = _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(top)))
     notes += _about_instances(instances)
     if not prices and not chosen and fits:
         notes += (_order_told(judge.limits),)
-    for note in notes:
+    for note in (*of_prices[:_NOTES], *notes):
         say(f"Note: {note}.")
+    if len(of_prices) > _NOTES:
+        say(f"Note: {len(of_prices) - _NOTES} more notes on the prices are in the JSON (--json).")
     if form == "json":
         from envkit.base.json_text import dumps
         from envkit.documents.recommend import ranking_document
 
-        text = dumps(ranking_document(ranking, top, changes, instances, notes))
+        text = dumps(ranking_document(ranking, top, changes, instances, (*of_prices, *notes)))
     elif form in ("markdown", "html"):
         from envkit.render.recommend_text import ranking_html, ranking_markdown
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from envkit.advice.build import Judgement, Machine
 from envkit.advice.cards import FORMS
-from envkit.advice.changes import Change
 from envkit.advice.memory import GIB, Need
 from envkit.advice.rank import LeftOut, Offer, Ranking, better_buy_below, relative_speed
 from envkit.advice.support import Support
@@ -17,6 +17,9 @@ from envkit.documents.citations import titles
 from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.advice import CloudInstance
+
+if TYPE_CHECKING:
+    from envkit.advice.changes import Change
 
 _HEADERS = ("", "card", "GPUs", "GiB", "GB/s", "W", "speed at best", "bound", "price", "notes")
 _LABELS = {"fail": "FAIL", "warn": "WARN", "ok": "ok", "unknown": "?", "info": "-"}

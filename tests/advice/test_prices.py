@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from envkit.advice.named_cards import cards_within
+from envkit.advice.named_cards import by_words, cards_within
 from envkit.advice.prices import Price, parse_amount, parse_price, parse_prices
 from envkit.base.errors import RequestError
 from tests.advice.judging import cards, envkit
@@ -106,13 +107,14 @@ def test_a_name_may_hold_the_sign() -> None:
     ],
 )  # fmt: skip
 def test_names_of_shops_hold_the_name_of_a_card(label: str, names: set[str]) -> None:
-    assert {one.name for one in cards_within(label, cards())} == names
+    assert {one.name for one in cards_within(label, by_words(cards()))} == names
 
 
 def test_every_card_is_within_its_own_name_with_a_makers_around_it() -> None:
+    names = by_words(cards())
     for one in cards():
         if one.form == "desktop":
-            found = cards_within(f"Acme {one.model.name} Ultra OC", cards())
+            found = cards_within(f"Acme {one.model.name} Ultra OC", names)
             assert not found or one in found, one.name
 
 
@@ -132,3 +134,13 @@ def test_a_file_without_a_price_that_can_be_used_is_named(tmp_path: Path) -> Non
     (tmp_path / "prices.csv").write_text("name,price\nRTX 4090,\nVoodoo 2,90\n")
     done = envkit("recommend", "--prices", str(tmp_path / "prices.csv"), "--budget", "500")
     assert done.returncode == 2 and "prices.csv has no line" in done.stderr
+
+
+def test_a_long_list_of_a_shop_is_read_in_time_and_its_notes_fit_a_screen(tmp_path: Path) -> None:
+    lines = [f"Maker {number} {'RTX 4090 OC' if number % 2 else 'Voodoo 2'},{900 + number}" for number in range(400)]
+    (tmp_path / "prices.csv").write_text("\n".join(["name,price", *lines]))
+    begin = time.process_time()
+    done = envkit("recommend", "--network", "resnet-50", "--prices", str(tmp_path / "prices.csv"))
+    assert time.process_time() - begin < 5  # asking for the nearest name of each would take more than 8
+    assert done.returncode == 0 and "RTX 4090" in done.stdout and " · 901" in done.stdout
+    assert "more notes on the prices" in done.stderr and done.stderr.count("\n") < 30
