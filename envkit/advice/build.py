@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import ceil
 
@@ -144,13 +145,16 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
 
 
 def _cables(machine: Machine) -> Iterator[Judgement]:
-    slot, plugs = rules()["slot-watts"], {row.gpu: row for row in read(PowerPlug)}
+    slot, plug, plugs = rules()["slot-watts"], rules()["plug-watts"], {row.gpu: row for row in read(PowerPlug)}
     for card in dict.fromkeys(card for card, _ in machine.cards):
         watts, row = card.model.tdp_w, plugs.get(card.model.name)
         if row is not None:
             yield Judgement("info", "cables", f"{card.name}: {row.plug}", row.sources)
         elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
-            told = f"{card.name}: power connectors unknown; check the card"
+            least = ceil((watts - slot.value) / plug.value) if watts else 0
+            told = f"{card.name}: power connectors unknown; check the card" + (
+                f" (it takes {_counted(least, '8-pin plug')} or as much power: {plug.text})" if least else ""
+            )
             yield Judgement("unknown", "cables", told, slot.sources)
 
 
@@ -165,19 +169,20 @@ def _lanes(machine: Machine) -> Iterator[Judgement]:
         told = f"{_counted(len(boards), 'board')} but only {_counted(len(machine.slots), 'slot')}"
         yield Judgement("fail", "slots", told, _sources(boards, ()))
         return
-    for board, lanes in zip(boards, machine.slots, strict=False):
-        yield _lane(board, lanes, machine.pcie, len(machine.boards))
+    for (board, lanes), count in Counter(zip(boards, machine.slots, strict=False)).items():
+        yield _lane(board, lanes, machine.pcie, len(machine.boards), count)
 
 
-def _lane(board: Card, lanes: int, generation: int | None, together: int) -> Judgement:
+def _lane(board: Card, lanes: int, generation: int | None, together: int, count: int = 1) -> Judgement:
     generations = [number for number in (board.model.pcie_generation, generation) if number is not None]
     row = next((row for row in pcie_generations() if generations and row.generation == min(generations)), None)
     width = min(lanes, board.model.pcie_lanes or lanes)
     full = rules()["full-link-gbs"]
+    name = f"{count} x {board.name}" if count > 1 else board.name
     if row is None:
-        return Judgement("unknown", "lanes", f"{board.name} in x{lanes}: its PCIe generation is unknown", board.sources)
+        return Judgement("unknown", "lanes", f"{name} in x{lanes}: its PCIe generation is unknown", board.sources)
     rate = row.megabytes_per_lane * width / 1000
-    told = f"{board.name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s"
+    told = f"{name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s" + (" each" if count > 1 else "")
     sources = (*row.sources, *full.sources)
     if rate >= full.value:
         return Judgement("ok", "lanes", told, sources)

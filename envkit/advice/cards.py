@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, cached_property
 
 from envkit._startup.records import record
@@ -19,6 +20,23 @@ _RATES = {
     "fp8": "tensor_fp8_tflops",
 }
 _CONSUMER = ("GeForce", "TITAN", "CMP")
+FORMS = {
+    "desktop": ("desktop",),
+    "laptop": ("laptop",),
+    "server": ("passive", "module"),
+    "any": ("desktop", "laptop", "passive", "module", "embedded", "system", "mining"),
+}
+FORM_TOLD = {
+    "passive": "passively cooled, for server chassis only",
+    "module": "a module for a server board, not a card for a slot",
+    "laptop": "it is a laptop GPU",
+    "embedded": "a module for embedded systems",
+    "system": "it is sold only as a complete computer",
+    "mining": "mining card (narrow PCIe link, no display output)",
+    "desktop": "a card for a desktop",
+}
+_ALONE = ("laptop", "embedded", "system")  # one to a machine
+_OF_A_BOARD = (1, 2, 4, 8)  # modules of one, or of the part of it that is rented
 
 
 @record
@@ -61,6 +79,17 @@ class Card:
         if self.model.data_center:
             return "data center"
         return "consumer" if self.name.startswith(_CONSUMER) else "workstation"
+
+    @property
+    def shares_a_board(self) -> bool:
+        """Whether it is a module that NVLink joins with others on one board."""
+        return self.form == "module" and bool(self.board and self.board.nvlink_gbs)
+
+    def counts(self, most: int) -> Sequence[int]:
+        """How many of it one machine is built with, up to so many."""
+        if self.shares_a_board:
+            return tuple(count for count in _OF_A_BOARD if count <= most)
+        return range(1, 2 if self.form in _ALONE else most + 1)
 
     def boards(self, gpus: int) -> int:
         """Boards that carry so many of its GPUs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
+from math import ceil
 
 from envkit._startup.records import record
 from envkit.advice.cards import Card
@@ -40,9 +41,16 @@ def nearest_changes(
         other = remade(options)
         fixed = {} if "gpus" in options else counts
         found = other.ranking(cards, named=named, counts=fixed) if other else None
-        return next(iter((*found.offers, *found.unpriced)), None) if found else None
+        return next(iter((*found.offers, *found.unpriced)), None) if found and found.fits else None
+
+    def enough(most: str) -> tuple[str, ...]:
+        """The budget for the cheapest card that fits, and the one for all."""
+        other = remade({"budget": most})
+        offers = other.ranking(cards, named=named, counts=counts).offers if other else ()
+        return (*(str(ceil(cost)) for cost in sorted(offer.cost for offer in offers if offer.cost)[:1]), most)
 
     tries = [(option, values) for option, values in _tries(judge, bool(counts)) if values]
+    tries = [(option, enough(values[0]) if option == "budget" else values) for option, values in tries]
     single = [found for option, values in tries for found in _first(option, values, {}, best)]
     if single:
         return tuple(_told(options, offer, bool(counts)) for options, offer in single)
@@ -99,6 +107,9 @@ def _tries(judge: Judge, counted: bool) -> Iterator[tuple[str, tuple[str, ...]]]
         yield "framework", (limits.wanted.framework,)
     if limits.watts is not None:
         yield "max-watts", tuple(str(limits.watts * times) for times in (2, 4, 8))
+    if limits.budget is not None:
+        most = max(price.amount for price in judge.prices.values()) * limits.gpus
+        yield "budget", (str(ceil(most)),) if most > limits.budget else ()
     if limits.years is not None:
         yield "years", tuple(str(years) for years in range(limits.years - 1, 0, -1))
     if limits.form == "desktop":

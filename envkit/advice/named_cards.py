@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from envkit._startup.regex import regex
 from envkit.advice.cards import Card
@@ -12,6 +12,10 @@ from envkit.tables.rows import GpuModel
 
 _COUNTED = regex(r"(?:([1-9]\d?)\s{0,3}[x*]\s{0,3})?(.{1,80}?)(?:\s{0,3}[x*]\s{0,3}([1-9]\d?))?")
 _NONE = regex(r"0{1,2}\s{0,3}[x*].{0,80}|.{0,80}[x*]\s{0,3}0{1,2}")
+_TOKEN = regex(r"[a-z0-9]+")
+_LINES = ("nvidia", "geforce", "tesla", "quadro")
+_OTHERS = {"laptop", "mobile", "notebook", "max", "ti", "super", "d", "v2", "ada", "pro", "pc", "adapter", "bridge",
+           "cooler", "waterblock"}  # fmt: skip
 _SIZE = regex(r"\b(\d{1,3}) ?gb?\b")
 
 
@@ -27,6 +31,15 @@ def counted(word: str, cards: tuple[Card, ...], option: str) -> tuple[list[Card]
 
 def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
     """The cards that a name means: of `RTX 3060` both boards of that name, but no laptop's. Raises RequestError."""
+    found = cards_called(label, cards, option)
+    if not found:
+        names = dict.fromkeys(card.name for card in cards)
+        raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
+    return found
+
+
+def cards_called(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
+    """The same, empty for a name of none. Raises RequestError for a name that may mean cards of two kinds."""
     by_model = {id(card.model): card for card in cards}
     models = [card.model for card in cards]
     either = (*_with_its_size(label, models), *models_named(label, models))
@@ -41,11 +54,31 @@ def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
     if exact:
         return exact
     fewest = min((len(_plain(card)) for card in shortest), default=0)
-    kept = [card for card in shortest if len(_plain(card)) == fewest]
-    if not kept:
-        names = dict.fromkeys(card.name for card in cards)
-        raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
-    return kept
+    return [card for card in shortest if len(_plain(card)) == fewest]
+
+
+def by_words(cards: Iterable[Card]) -> dict[tuple[str, ...], list[Card]]:
+    """The cards by the words of their names, without the maker and the line of products."""
+    names: dict[tuple[str, ...], list[Card]] = {}
+    for card in cards:
+        names.setdefault(tuple(word for word in _TOKEN.findall(_plain(card)) if word not in _LINES), []).append(card)
+    return names
+
+
+def cards_within(label: str, names: Mapping[tuple[str, ...], list[Card]]) -> list[Card]:
+    """The cards whose whole name a longer one contains, such as that of a shop: `MSI GeForce RTX 3060 Ventus 2X 12G`.
+
+    None where the rest of it has a word that makes another card of it, or a size that none of them has.
+    """
+    words = _TOKEN.findall(label.lower())
+    runs = ((first, last) for first in range(len(words)) for last in range(first + 2, min(first + 9, len(words) + 1)))
+    first, last = max((run for run in runs if tuple(words[slice(*run)]) in names), key=lambda run: run[1] - run[0],
+                      default=(0, 0))  # fmt: skip
+    rest = {*words[:first], *words[last:]}
+    found = names.get(tuple(words[first:last]), [])
+    sizes = {float(size) for size in _SIZE.findall(label.lower())}
+    sized = [card for card in found if not sizes or card.model.memory_gb in sizes]
+    return [] if rest & _OTHERS else sized
 
 
 def _with_its_size(label: str, models: list[GpuModel]) -> list[GpuModel]:

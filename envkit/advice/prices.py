@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.advice.cards import Card
-from envkit.advice.named_cards import cards_named
+from envkit.advice.named_cards import by_words, cards_called, cards_named, cards_within
 from envkit.base.errors import RequestError
 
 _AMOUNT = regex(r"(\d{1,3}(?:[ ',.]\d{3}){1,4}|\d{1,12})(?:[.,](\d{1,2}))?")
@@ -19,6 +19,8 @@ _CURRENCY = "currency"
 _USED = ("condition", "state", "used")
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}  # one currency, however it is written
 _USED_WORDS = ("used", "second-hand", "second hand", "refurbished", "y", "yes", "true")
+_NEW_WORDS = ("", "new", "n", "no", "false")
+_DELIMITERS = ",;\t"
 
 
 @record
@@ -45,8 +47,9 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
             "Start the file with the line: name,price",
         )
     every = tuple(cards)
+    names = by_words(every)
     found: dict[str, Price] = {}
-    notes = []
+    notes: list[str] = []
     for number, row in enumerate(rows[1:], start=2):
         cells = {column: cell.strip() for column, cell in zip(header, row, strict=False)}
         label, amount = cells.get(header[name], ""), cells.get(header[price], "")
@@ -55,15 +58,41 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
                 notes.append(f"line {number}: no price for {label}")
             continue
         where = f"{option} line {number}"
-        priced = _price(
-            amount, cells.get(_CURRENCY, ""), where, any(cells.get(w, "").lower() in _USED_WORDS for w in _USED)
-        )
-        try:
-            found.update({card.name: priced for card in cards_named(label, every, where)})
-        except RequestError:
-            notes.append(f"line {number}: {label!r} is not a known card")
+        states = [cells[word].lower() for word in _USED if word in cells]
+        priced = _price(amount, cells.get(_CURRENCY, ""), where, any(state in _USED_WORDS for state in states))
+        strange = [state for state in states if state not in (*_USED_WORDS, *_NEW_WORDS)]
+        notes += [f"line {number}: {state!r} is read as new (write used or new)" for state in strange]
+        notes += [f"line {number}: {told}" for told in _added(found, priced, _meant(label, every, names, where))]
     one_currency(found.values(), option)
     return found, tuple(notes)
+
+
+def _meant(
+    label: str, cards: tuple[Card, ...], names: Mapping[tuple[str, ...], list[Card]], where: str
+) -> tuple[list[Card], str]:
+    """The cards that a name of a file means, and what the user may not have meant by it."""
+    try:
+        called = cards_called(label, cards, where)
+    except RequestError:
+        called = []
+    told = ", ".join(card.name for card in called)
+    if called:
+        return called, f"{label!r} is the name of {told}, and the price is used for each" if len(called) > 1 else ""
+    within = cards_within(label, names)
+    told = ", ".join(card.name for card in within)
+    return within, f"{label!r} is read as {told}" if within else f"{label!r} is not a known card"
+
+
+def _added(found: dict[str, Price], price: Price, meant: tuple[list[Card], str]) -> Iterable[str]:
+    """Adds the price of these cards, of two prices the lower; yields what is to be told of it."""
+    cards, told = meant
+    if told:
+        yield told
+    for card in cards:
+        before = found.get(card.name)
+        if before is not None:
+            yield f"another price for {card.name}: the lower one is used"
+        found[card.name] = min(price, before or price, key=lambda one: one.amount)
 
 
 def parse_price(word: str, cards: Iterable[Card], option: str = "--price") -> dict[str, Price]:
@@ -81,9 +110,14 @@ def parse_amount(text: str, option: str) -> Price:
 
 
 def _rows(text: str, option: str) -> list[list[str]]:
-    """The cells of each line. Raises RequestError for what Python's reader gives up on, such as an endless cell."""
+    """The cells of each line. Raises RequestError for what Python's reader gives up on, such as an endless cell.
+
+    Lines are split where the first of them is split into the most cells: spreadsheets of many countries write `;`.
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    first = lines[0] if lines else ""
     try:
-        return list(csv.reader(text.lstrip("\ufeff").splitlines()))
+        return list(csv.reader(lines, delimiter=max(_DELIMITERS, key=first.count)))
     except csv.Error as error:
         raise RequestError(f"{option}: not a CSV file: {error}.", "Start the file with the line: name,price") from error
 

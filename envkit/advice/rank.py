@@ -6,37 +6,19 @@ it neither wins nor loses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from envkit._startup.records import record, replace
-from envkit.advice.cards import Card
+from envkit.advice.cards import FORM_TOLD, FORMS, Card
 from envkit.advice.memory import GIB, Need, need_of
+from envkit.advice.notes import driver_note, notes_on, restricted
 from envkit.advice.prices import Price
 from envkit.advice.speed import Load, Step, loads_of, step_on, times_as_fast
 from envkit.advice.support import Support, SupportTable, Wanted, refusal
 from envkit.advice.workload import Workload
-from envkit.base.durations import duration
 from envkit.tables import Matrix
-from envkit.tables.advice import RestrictedSale, rules
-from envkit.tables.loader import read
-
-FORMS = {
-    "desktop": ("desktop",),
-    "laptop": ("laptop",),
-    "server": ("passive", "module"),
-    "any": ("desktop", "laptop", "passive", "module", "embedded", "system", "mining"),
-}
-_FORM_TOLD = {
-    "passive": "passively cooled, for server chassis only",
-    "module": "a module for a server board, not a card for a slot",
-    "laptop": "it is a laptop GPU",
-    "embedded": "a module for embedded systems",
-    "system": "it is sold only as a complete computer",
-    "mining": "mining card (narrow PCIe link, no display output)",
-    "desktop": "a card for a desktop",
-}
+from envkit.tables.advice import rules
 
 
 @record
@@ -51,11 +33,12 @@ class Limits:
     wanted: Wanted = Wanted()
     year: int = 0
     years: int | None = None  # for how long the card is to serve
-    line: str = ""  # of cards that the buyer looks at; of these, the smallest memory comes first
+    line: str = ""  # of cards that the buyer looks at
+    smallest_first: bool = False  # the order is by the size of the memory, and of each size the fastest is shown
 
     def group(self, offer: Offer) -> tuple[object, ...]:
         """What stands for the price where that is not known: the size of the memory, or line and number of cards."""
-        return (offer.card.memory,) if self.line else (offer.card.line, offer.gpus)
+        return (offer.card.memory,) if self.smallest_first else (offer.card.line, offer.gpus)
 
 
 @record
@@ -104,6 +87,11 @@ class Ranking:
     older: int  # cards that were not looked at because they came out too long ago, or nobody knows when
     named: bool = False
 
+    @property
+    def fits(self) -> bool:
+        """Whether it names a card to buy: within a budget, only one whose price is known."""
+        return bool(self.offers) or (bool(self.unpriced) and self.limits.budget is None)
+
     def shown(self, top: int) -> tuple[tuple[int, Offer], ...]:
         """So many offers with their places, the priced ones first.
 
@@ -139,7 +127,7 @@ class Judge:
         self.need = need_of(workload, display=limits.display)
         self._loads: dict[int, tuple[Load, ...]] = {}
         self._matrix = matrix
-        self._prices = prices or {}
+        self.prices = prices or {}
         self._supports = supports or SupportTable(matrix)
         self._counts: Mapping[str, int] = {}
 
@@ -167,8 +155,8 @@ class Judge:
             else:
                 (unknown if result.why.startswith("unknown") else out).append(result)
         offers.sort(key=self._place)
-        ranked = tuple(offer for offer in offers if offer.price or not self._prices)
-        rest = tuple(offer for offer in offers if self._prices and not offer.price)
+        ranked = tuple(offer for offer in offers if offer.price or not self.prices)
+        rest = tuple(offer for offer in offers if self.prices and not offer.price)
         return Ranking(self.workload, self.need, self.limits, ranked, rest, tuple(out), tuple(unknown), older, named)
 
     def loads(self, gpus: int) -> tuple[Load, ...]:
@@ -185,7 +173,7 @@ class Judge:
         """Whether a card came out too long ago to be looked at unasked, or nobody knows when; one with a price is."""
         launched = card.model.launch_year
         old = launched is not None and self.limits.year - launched > rules()["recent-years"].value
-        return (old or launched is None) and card.name not in self._prices
+        return (old or launched is None) and card.name not in self.prices
 
     def _judged(self, card: Card, *, named: bool) -> Offer | LeftOut:
         refused = self._refused(card, named=named)
@@ -198,9 +186,9 @@ class Judge:
         if isinstance(result, LeftOut):
             return result
         if result.price and card.name not in self._counts:
-            more = (self._with(card, count) for count in range(gpus + 1, self.limits.gpus + 1))
+            more = (self._with(card, count) for count in self._counts_of(card) if count > gpus)
             result = max((result, *(one for one in more if isinstance(one, Offer))), key=lambda one: one.value)
-        return replace(result, notes=tuple(self._notes(result, named)))
+        return replace(result, notes=tuple(notes_on(result, self.workload, self.need, self.limits, named=named)))
 
     def _with(self, card: Card, gpus: int) -> Offer | LeftOut:
         """The offer of so many GPUs of a kind, without notes."""
@@ -216,8 +204,8 @@ class Judge:
         support = self._supports.of(card)
         ends = support.driver_ends
         if ends and self.limits.years and int(ends[:4]) < self.limits.year + self.limits.years:
-            return LeftOut(card, f"{_driver_note(support, self.limits)}: {self.limits.years} years are requested")
-        price = self._prices.get(card.name)
+            return LeftOut(card, f"{driver_note(support, self.limits.year)}: {self.limits.years} years are requested")
+        price = self.prices.get(card.name)
         held = next((load.held for load in loads if step and load.way == step.way), loads[0].held)
         offer = Offer(card, gpus, held / GIB, step, price, support)
         if price and self.limits.budget is not None and (offer.cost or 0) > self.limits.budget:
@@ -226,15 +214,15 @@ class Judge:
 
     def _refused(self, card: Card, *, named: bool) -> LeftOut | None:
         if not named and card.form not in FORMS[self.limits.form]:
-            return LeftOut(card, _FORM_TOLD[card.form] if card.form else "unknown: its form factor is unknown")
+            return LeftOut(card, FORM_TOLD[card.form] if card.form else "unknown: its form factor is unknown")
         if self._is_later(card):
             return LeftOut(
                 card, f"not available in {self.limits.year}: it was released in {card.model.launch_year}", card.sources
             )
         if self.limits.line not in ("", card.line) and not named:
             return LeftOut(card, f"a {card.line} card, and this profile is for {self.limits.line} cards")
-        sale = _restricted().get(card.model.name)
-        if sale is not None and not named and card.name not in self._prices:
+        sale = restricted().get(card.model.name)
+        if sale is not None and not named and card.name not in self.prices:
             return LeftOut(card, sale.text, sale.sources)
         precision = self.workload.precision
         stored = precision.stored_from if self.workload.task in ("infer", "lora") else None
@@ -245,12 +233,18 @@ class Judge:
         reason = refusal(card, self.limits.wanted, self._matrix)
         return LeftOut(card, *reason) if reason else None
 
+    def _counts_of(self, card: Card) -> Sequence[int]:
+        """How many of a card there can be: as many as were said, else what machines are built with."""
+        fixed = self._counts.get(card.name)
+        return card.counts(self.limits.gpus) if fixed is None else (fixed,)
+
     def _gpus_for(self, card: Card) -> int | LeftOut:
         """The fewest GPUs of this kind that hold the workload within the limits."""
         if card.memory is None:
             return LeftOut(card, "unknown: its memory size is unknown", card.sources)
-        fixed = self._counts.get(card.name)
-        counts = range(1, self.limits.gpus + 1) if fixed is None else (fixed,)
+        counts = self._counts_of(card)
+        if card.form == "laptop" and counts[-1] > 1:
+            return LeftOut(card, f"{FORM_TOLD['laptop']}, and a laptop has one", card.sources)
         for gpus in counts:
             if self._held_by(card, gpus):
                 return gpus
@@ -275,60 +269,9 @@ class Judge:
             return LeftOut(card, "unknown: its power draw is unknown", card.sources)
         return LeftOut(card, f"{watts} W, more than {limit} W", card.sources)
 
-    def _notes(self, offer: Offer, named: bool) -> Iterable[str]:
-        yield from self._about_card(offer, named)
-        yield from self._about_support(offer.support)
-        if offer.card.per_board > 1:
-            yield f"{offer.card.per_board} GPUs on a board, memory and rates are per GPU"
-        if offer.gpus > 1:
-            yield from self._together(offer)
-        if offer.price and offer.price.used:
-            yield "a used price: not comparable with new prices"
-
-    def _about_card(self, offer: Offer, named: bool) -> Iterable[str]:
-        card, precision = offer.card, self.workload.precision
-        if named and card.form not in FORMS[self.limits.form] and card.form:
-            yield _FORM_TOLD[card.form]
-        if card.form == "module" and card.board and card.board.nvlink_gbs:
-            yield rules()["module-boards"].text
-        if card.form == "laptop":
-            yield "the laptop's manufacturer sets its power limit, and with it its speed"
-        sale = _restricted().get(card.model.name)
-        if sale is not None:
-            yield sale.text
-        if card.capability < precision.from_capability:
-            yield f"no {precision.name} units: the weights are stored that way, but computations run in fp16"
-        if precision.library_from and card.capability < precision.library_from:
-            yield f"bitsandbytes, which most programs use for {precision.name}, requires {precision.library_from.sm}"
-        if precision.computes_in != "fp32" and card.model.tensor_cores is False:
-            yield f"no tensor cores: {precision.computes_in} is hardly faster than fp32"
-
-    def _about_support(self, support: Support) -> Iterable[str]:
-        if support.last_driver_branch:
-            yield _driver_note(support, self.limits)
-        elif support.oldest:
-            yield "the oldest generation that the newest CUDA supports, so probably the next one to be dropped"
-
-    def _together(self, offer: Offer) -> Iterable[str]:
-        """How several cards share the work, and what they send each other for it."""
-        step = offer.step
-        if step is None:
-            if self.need.whole > (offer.card.memory or 0):
-                yield "the work has to be split among the cards"
-            return
-        idle = offer.gpus - step.way.cards
-        yield f"{step.way.told}; the speed is an upper bound"
-        if idle:
-            yield f"{idle} of the {offer.gpus} cards cannot help"
-        heads = self.workload.shape.heads if self.workload.shape else 0
-        if heads and heads % offer.gpus:
-            yield f"tensor parallelism needs a number of cards that divides the {heads} attention heads"
-        nvlink = offer.card.board.nvlink_gbs if offer.card.board else None
-        if nvlink == 0:
-            yield "no NVLink: the cards communicate over PCIe"
-        if step.link_seconds:
-            took = f"{duration(step.link_seconds)} at best over {step.link}"
-            yield f"in each step, each card sends {_size_told(step.sent)}: {took}"
+    def _fewest(self, offer: Offer) -> int:
+        """How many hold the workload: of modules, fewer than there are on a board."""
+        return next(count for count in range(1, offer.gpus + 1) if self._held_by(offer.card, count))
 
     def _place(self, offer: Offer) -> tuple[float | str, ...]:
         """Where an offer stands: value for money where prices are known, else fewer cards, then speed, then the rest.
@@ -342,24 +285,12 @@ class Judge:
         first = (-offer.value, offer.cost or inf) if offer.price else (0.0, 0.0)
         rate = card.tflops(self.workload.computes_in)[0] or 0
         memory, bandwidth = card.model.memory_gb or 0, card.model.memory_bandwidth_gbs or 0
-        count = 0 if self._counts or offer.price else offer.gpus
-        least = memory if self.limits.line and not self._counts else 0
+        count = 0 if self._counts or offer.price else self._fewest(offer)
+        least = memory if self.limits.smallest_first and not self._counts else 0
         return (
             *first, least, count, seconds, -memory, -offer.support.rank, -rate, -bandwidth,
             card.watts(offer.gpus) or inf, -(card.model.launch_year or 0), card.name,
         )  # fmt: skip
-
-
-def _driver_note(support: Support, limits: Limits) -> str:
-    ends = support.driver_ends
-    told = f"driver branch {support.last_driver_branch} is its last"
-    if ends and int(ends[:4]) < limits.year:
-        return f"{told}, and its maintenance ended {ends}"
-    return f"{told}, maintained until {ends}" if ends else told
-
-
-def _size_told(size: float) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
 
 
 def relative_speed(offer: Offer, first: Offer) -> float | None:
@@ -373,8 +304,3 @@ def better_buy_below(offer: Offer, first: Offer) -> float | None:
     if offer is first or speed is None or first.cost is None:
         return None
     return round(first.cost * speed / offer.card.boards(offer.gpus), 2)
-
-
-@cache
-def _restricted() -> dict[str, RestrictedSale]:
-    return {row.gpu: row for row in read(RestrictedSale)}

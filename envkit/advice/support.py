@@ -107,8 +107,6 @@ class SupportTable:
 
 def refusal(card: Card, wanted: Wanted, matrix: Matrix) -> tuple[str, tuple[str, ...]] | None:
     """Why the card does not run the software that is wanted, with sources; None where it does or nobody knows."""
-    if card.form == "system":
-        return None
     if wanted.framework:
         return _no_build(card, wanted, matrix)
     if wanted.cuda is None:

@@ -21,6 +21,10 @@ _LONG, _SHORT = 2048, 512  # tokens of a sequence: of large models, and of those
 _LARGE = 10**9
 _FEWEST_BARE = 10**4  # a smaller number without a unit was meant with one: 7 is 7B
 _GUESS = "resnet-50"
+_OF_TRANSFORMERS = {"layers": "layers", "hidden": "hidden", "heads": "heads", "kv-heads": "kv_heads",
+                    "vocab": "vocabulary", "sequence": "sequence", "checkpointing": "checkpointing"}  # fmt: skip
+_LAYER = 12  # parameters of a layer beside the square of its width: four matrices of attention, two of four times that
+_ALIKE = 3  # times as many or as few parameters as the usual layer can have
 
 
 @record
@@ -117,6 +121,9 @@ def named(kind: type[Row], option: str, word: str) -> Row:
 
 
 def _network(words: WorkloadWords, name: str | None, persona: Persona | None) -> Workload:
+    for option, field in _OF_TRANSFORMERS.items():
+        if getattr(words, field) is not None:
+            raise RequestError(f"--{option} describes a transformer.", "Add --parameters, such as 7B.")
     network = named(Network, "--network", name or _GUESS)
     assumed = [] if name else [f"no workload was given, so {network.title} is used"]
     task = words.task or (persona.task if persona else "train")
@@ -191,6 +198,8 @@ def _by_memory(words: WorkloadWords) -> Workload:
 
 
 def _optimizer(words: WorkloadWords, task: str, usual: str) -> Optimizer | None:
+    if task == "infer" and words.optimizer:
+        raise RequestError("--optimizer: inference has none.", "Leave it out, or give another --task.")
     return None if task == "infer" else named(Optimizer, "--optimizer", words.optimizer or usual)
 
 
@@ -233,19 +242,38 @@ def _size_told(parameters: int) -> str:
 
 def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
     """The shape that was given; what is open comes from the published model nearest in size, and is said."""
-    near = min(read(Transformer), key=lambda row: abs(log(row.parameters / parameters)))
+    alike = [row for row in read(Transformer) if (row.active is not None) is (words.active is not None)]
+    near = min(alike, key=lambda row: abs(log(row.parameters / parameters)))
     grown = (parameters / near.parameters) ** (1 / 3)  # parameters grow as layers times width squared
     heads = words.heads or near.heads  # not grown: models have even numbers of them, which cards divide
     if words.kv_heads and words.kv_heads > heads:
         raise RequestError(f"--kv-heads: {words.kv_heads} is more than the {heads} heads.", "Give fewer.")
+    told = _against(words, parameters, near.vocabulary)
     hidden, vocabulary = words.hidden or near.hidden * grown, words.vocabulary or near.vocabulary
     shape = Shape(
         words.layers or near.layers * grown,
         hidden,
         heads,
-        words.kv_heads / heads if words.kv_heads else (1.0 if words.heads else near.kv_heads / near.heads),
+        words.kv_heads / heads if words.kv_heads else (1.0 if words.heads else _kv_share(near)),
         vocabulary,
         0 if near.tied else round(vocabulary * hidden),
     )
     whole = words.layers and words.hidden and words.heads
-    return shape, "" if whole else f"the shape of {near.title} (--layers, --hidden, --heads)"
+    like = "" if whole else f"the shape of {near.title} (--layers, --hidden, --heads)"
+    return shape, "; ".join(filter(None, (like, told)))
+
+
+def _kv_share(row: Transformer) -> float:
+    """What a layer keeps of a token's keys, beside its width."""
+    return row.kv_width / row.hidden if row.kv_width else row.kv_heads / row.heads
+
+
+def _against(words: WorkloadWords, parameters: int, vocabulary: int) -> str:
+    """What the parameters are that the given layers do not have. Raises RequestError where the layers have far more."""
+    if not words.layers or not words.hidden or words.active:
+        return ""
+    usual = _LAYER * words.layers * words.hidden**2 + (words.vocabulary or vocabulary) * words.hidden
+    told = f"{words.layers} layers of width {words.hidden} usually have about {_size_told(usual)} parameters"
+    if usual > _ALIKE * parameters:
+        raise RequestError(f"--layers, --hidden: {told}, not {_size_told(parameters)}.", "Check the three numbers.")
+    return f"{told}, the rest are experts (--active)" if parameters > _ALIKE * usual else ""

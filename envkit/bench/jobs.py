@@ -15,6 +15,7 @@ from envkit.tables.loader import read
 MEASURES = ("copy", "gemm", "membw")
 DEFAULT = (*MEASURES, "fcn-5", "resnet-50")
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
+OF_GPUS = "tf32"  # no processor has units for it
 _SIDES = {"cpu": 2048, "gpu": 8192}  # of the matrices
 _BYTES = {"cpu": 1 << 28, "gpu": 1 << 30}  # that are copied: far more than a cache holds
 _COPIED = 1 << 28
@@ -51,7 +52,8 @@ def jobs_for(words: Sequence[str], device: str, batches: Sequence[int], precisio
     for word in words:
         if word not in workloads():
             raise RequestError.unknown_value("WORKLOAD", word, workloads(), "envkit bench --help")
-    found = {job.id: job for word in words or DEFAULT for job in _jobs(word, device, batches, precisions or ("fp32",))}
+    used = [name for name in precisions or ("fp32",) if device == "gpu" or name != OF_GPUS]
+    found = {job.id: job for word in words or DEFAULT for job in _jobs(word, device, batches, used)}
     order = {word: place for place, word in enumerate((*MEASURES, "train"))}
     return tuple(sorted(found.values(), key=lambda job: order[job.kind]))
 

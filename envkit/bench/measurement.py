@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from envkit.host.bench import BenchChild
 
 NO_FRAMEWORK = "no-framework"
+_LATE = "no result within the time limit (--limit)"
+_NO_START = "it did not begin to measure within the time limit (--limit)"
 _PROBLEMS = (NO_FRAMEWORK, "no-gpu", "out-of-memory", "timed-out", "hung", "other-process", "denied", "failed")
 
 
@@ -68,11 +70,11 @@ def measured(
         stopped = waiting.pop(begun[-1], None) if begun else None
         if stopped is not None:
             problem = "timed-out" if told.silent else "failed"
-            detail = "it timed out" if told.silent else told.ending or "it exited without a result"
+            detail = _LATE if told.silent else told.ending or "it exited without a result"
             found[stopped.id] = Measurement(stopped, framework, version, problem=problem, detail=detail)
         if stopped is None:
             problem = told.problem or ("hung" if told.silent else "failed")
-            detail = told.ending or "it exited without a result"
+            detail = _NO_START if told.silent else told.ending or "it exited without a result"
             for job in waiting.values():
                 found[job.id] = Measurement(job, framework, version, problem=problem, detail=detail)
             break

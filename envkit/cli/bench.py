@@ -45,7 +45,7 @@ Examples:
     help="Measure only this framework. Repeatable.",
 )
 @click.option("--python", "pythons", multiple=True, metavar="PATH", shell_complete=complete_file,
-              help="Python of the environment to measure. Repeatable. [default: the ones that doctor "
+              help="Environment to measure: its directory or its Python. Repeatable. [default: the ones that doctor "
               "finds]")  # fmt: skip
 @click.option("--batch", metavar="N,N", help="Mini-batch sizes. [default: those of the published figures]")
 @click.option("--threads", metavar="N,N", help="CPU threads. [default: the available physical cores]")

@@ -10,10 +10,10 @@ from typing import Any
 from envkit._startup.records import record, replace
 from envkit.advice.cards import Card, all_cards
 from envkit.base.errors import RequestError
-from envkit.bench.jobs import PRECISIONS, Job, jobs_for
+from envkit.bench.jobs import OF_GPUS, PRECISIONS, Job, jobs_for
 from envkit.bench.measurement import Measurement, measured
 from envkit.bench.verdicts import Device, Verdict, judged, left_to_driver, not_measured
-from envkit.cli.environment import target_environment
+from envkit.cli.environment import chosen_pythons, target_environment
 from envkit.cli.output import say
 from envkit.host.bench import BenchChild, modules_of, run_measuring
 from envkit.host.local import LocalHost
@@ -76,6 +76,7 @@ class Bench:
     def verdicts(self) -> tuple[Verdict, ...]:
         """Everything measured and judged. Raises RequestError for a device that is not there."""
         devices = self._devices()
+        self._note_processor(devices)
         found = self._found()
         if not found:
             self.notes.append(
@@ -92,6 +93,17 @@ class Bench:
         if len(gpus) > 1:
             rows += self._together(gpus, found)
         return tuple(rows)
+
+    def _note_processor(self, devices: Sequence[Device]) -> None:
+        """What was asked of the processor that does not fit it."""
+        if all(device.gpu for device in devices):
+            return
+        if OF_GPUS in self._precisions:
+            self.notes.append(f"{OF_GPUS} is a precision of GPUs, so the CPU was not measured in it")
+        if max(self._threads, default=0) > self.cpu.threads:
+            self.notes.append(
+                f"{max(self._threads)} threads share {self.cpu.threads} cores, and take longer than as many as cores"
+            )
 
     def _devices(self) -> list[Device]:
         wanted = self._options.device
@@ -142,7 +154,7 @@ class Bench:
 
     def _pythons(self) -> list[str]:
         named = []
-        for path in self._options.pythons:
+        for path in chosen_pythons(self._options.pythons):
             interpreter = interpreter_of(self._host, path)
             if interpreter is None or not self._host.status(path).known:
                 raise RequestError(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from envkit.advice.cards import Card
+    from envkit.advice.changes import Change
     from envkit.advice.prices import Price
     from envkit.advice.rank import Judge, Limits, Offer
     from envkit.advice.support import Wanted
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 _FORMATS = ["text", "json", "markdown", "html"]
 _FORMS = ["desktop", "laptop", "server", "any"]
 _PERSONAS = ["starter", "hobby", "kaggle", "vision", "nlp", "cluster"]
-_OF_LIMITS = {"gpus": "gpus", "form": "form", "max-watts": "watts", "years": "years"}
+_OF_LIMITS = {"gpus": "gpus", "form": "form", "max-watts": "watts", "years": "years", "budget": "budget"}
 _COUNT = click.IntRange(min=1, max=1_000_000)
+_USUAL, _MOST = 5, 400  # cards to show
+_NOTES = 20  # on a file of prices
 
 
 @record
@@ -50,7 +53,7 @@ class _Given:
     owned: str | None
     persona: str | None
     cloud: bool
-    top: int
+    top: int | None
 
 
 class _Recommend(WithOthers):
@@ -124,7 +127,10 @@ Examples:
 @click.option("--for", "persona", type=click.Choice(_PERSONAS), help="A typical user profile instead of a workload.")
 @click.option("--cloud", is_flag=True, help="Also list cloud instance types with the card.")
 @click.option(
-    "--top", type=click.IntRange(1, 400), metavar="N", default=5, show_default=True, help="Number of cards to show."
+    "--top",
+    type=click.IntRange(1, _MOST),
+    metavar="N",
+    help=f"Number of cards to show. [default: {_USUAL}, or all that you name]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--format", "form_of_output", type=click.Choice(_FORMATS), help="Output format. [default: text]")
@@ -139,45 +145,49 @@ def recommend(
     lower bounds computed from data sheets. `envkit recommend machine` checks a whole build.
     """
     from envkit.advice.cards import all_cards
-    from envkit.advice.changes import nearest_changes
     from envkit.tables import Matrix
 
     words, options = taken(WorkloadWords, given), taken(_Given, given)
     form = one_format(form_of_output, as_json, output, _FORMATS)
     matrix = Matrix.load()
     cards = all_cards(matrix)
-    prices, notes = _prices(options, cards)
+    prices, of_prices = _prices(options, cards)
     judging = _Judging(words, options, matrix, prices)
     chosen, counts = _chosen(gpu, cards)
+    top = options.top or (_MOST if chosen else _USUAL)
     judge = judging.judge()
     ranking = judge.ranking(chosen or cards, named=bool(chosen), counts=counts)
-    fits = bool(ranking.offers or ranking.unpriced)
-    changes = (
-        () if fits else nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
-    )
+    fits = ranking.fits
+    changes: tuple[Change, ...] = ()
+    if not fits:
+        from envkit.advice.changes import nearest_changes
+
+        changes = nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
     instances = _instances() if options.cloud else {}
-    notes += _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(options.top)))
+    notes = _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(top)))
     notes += _about_instances(instances)
     if not prices and not chosen and fits:
         notes += (_order_told(judge.limits),)
-    for note in notes:
+    for note in (*of_prices[:_NOTES], *notes):
         say(f"Note: {note}.")
+    if len(of_prices) > _NOTES:
+        say(f"Note: {len(of_prices) - _NOTES} more notes on the prices are in the JSON (--json).")
     if form == "json":
         from envkit.base.json_text import dumps
         from envkit.documents.recommend import ranking_document
 
-        text = dumps(ranking_document(ranking, options.top, changes, instances, notes))
+        text = dumps(ranking_document(ranking, top, changes, instances, (*of_prices, *notes)))
     elif form in ("markdown", "html"):
         from envkit.render.recommend_text import ranking_html, ranking_markdown
 
-        text = (ranking_html if form == "html" else ranking_markdown)(ranking, options.top, changes)
+        text = (ranking_html if form == "html" else ranking_markdown)(ranking, top, changes)
     else:
         from envkit.base.shown import shown_lines
         from envkit.cli.terminal import paper
         from envkit.render.recommend_text import ranking_text
 
         page = paper(output is not None)
-        body = ranking_text(ranking, options.top, changes, instances, page.width, named=bool(chosen), verbose=verbose)
+        body = ranking_text(ranking, top, changes, instances, page.width, named=bool(chosen), verbose=verbose)
         text = page.fitted(shown_lines(body))
     write_output(text, output)
     return 0 if fits else 1
@@ -230,9 +240,12 @@ class _Judging:
         budget = None if options.budget is None else parse_amount(options.budget, "--budget")
         if budget is not None:
             if not self._prices:
-                raise RequestError("--budget needs prices, which envkit does not have.", "Add --prices or --price.")
+                raise _no_prices(options)
             one_currency((budget, *self._prices.values()), "--budget")
         form = options.form or (persona.form if persona else "desktop")
+        line = persona.line if persona and not self._prices and form in ("desktop", "laptop") else ""
+        words = self._words
+        only_memory = words.memory is not None and not (persona or words.network or words.parameters)
         return Limits(
             form,
             options.gpus,
@@ -242,8 +255,18 @@ class _Judging:
             self._wanted,
             self._year,
             options.years,
-            persona.line if persona and not self._prices and form in ("desktop", "laptop") else "",
+            line,
+            smallest_first=bool(line) or (only_memory and not self._prices),
         )
+
+
+def _no_prices(options: _Given) -> RequestError:
+    if options.prices is None:
+        return RequestError("--budget needs prices, which envkit does not have.", "Add --prices or --price.")
+    return RequestError(
+        f"--budget: {options.prices} has no line with a known card and its price.",
+        "`envkit matrix gpus` lists the names of cards.",
+    )
 
 
 def _wanted(options: _Given, matrix: Matrix) -> Wanted:
@@ -257,6 +280,12 @@ def _wanted(options: _Given, matrix: Matrix) -> Wanted:
             known = [framework.name for framework in matrix.frameworks]
             raise RequestError.unknown_value("--framework", options.framework, known, "envkit matrix frameworks")
         name, versions = row.name, _spec("--framework", match[2]) if match[2] else None
+        if versions is not None and not any(versions.holds(build.version) for build in matrix.builds(name)):
+            asked = match[2].strip().removeprefix("==")
+            raise RequestError(
+                f"--framework: no {row.title} {asked} is known to envkit.",
+                f"`envkit matrix frameworks {name}` lists its releases.",
+            )
     cuda = _spec("--cuda", options.cuda) if options.cuda else None
     if cuda is not None and not any(cuda.holds(row.version) or cuda.holds(row.release) for row in matrix.toolkits):
         raise RequestError(f"--cuda: no CUDA {options.cuda} is known to envkit.", "`envkit matrix cuda` lists them.")
@@ -314,7 +343,7 @@ def _chosen(words: tuple[str, ...], cards: tuple[Card, ...]) -> tuple[tuple[Card
 
 def _order_told(limits: Limits) -> str:
     """In what order the cards stand where nobody gave prices."""
-    if limits.line:
+    if limits.smallest_first:
         order = "only the fastest card of each memory size is listed, the smallest first"
     else:
         order = (

@@ -27,7 +27,7 @@ def ranking_document(
     limits, offers = ranking.limits, (*ranking.offers, *ranking.unpriced)
     return {
         "schema": SCHEMA,
-        "status": "ok" if offers else "none",
+        "status": "ok" if ranking.fits else "none",
         "workload": _workload(ranking),
         "need": _need(ranking.need),
         "limits": {"form": limits.form, "gpus": limits.gpus, "watts": limits.watts, "budget": limits.budget,
@@ -89,7 +89,7 @@ def _need(need: Need) -> dict[str, object]:
         {"name": part.name, "gb": round(part.size / GIB, 3), "why": part.why, "sources": citations(part.sources)}
         for part in need.parts
     ]
-    return {"gb": round(need.whole / GIB, 2), "estimate": True, "margin": need.margin, "parts": parts}
+    return {"gb": round(need.whole / GIB, 2), "estimate": bool(need.parts), "margin": need.margin, "parts": parts}
 
 
 def _offer(offer: Offer, first: Offer, instances: dict[str, list[CloudInstance]]) -> dict[str, object]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from envkit.advice.build import Judgement, Machine
-from envkit.advice.changes import Change
+from envkit.advice.cards import FORMS
 from envkit.advice.memory import GIB, Need
-from envkit.advice.rank import FORMS, LeftOut, Offer, Ranking, better_buy_below, relative_speed
+from envkit.advice.rank import LeftOut, Offer, Ranking, better_buy_below, relative_speed
 from envkit.advice.support import Support
 from envkit.advice.workload import Workload
 from envkit.base.durations import duration
@@ -16,6 +17,9 @@ from envkit.documents.citations import titles
 from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.advice import CloudInstance
+
+if TYPE_CHECKING:
+    from envkit.advice.changes import Change
 
 _HEADERS = ("", "card", "GPUs", "GiB", "GB/s", "W", "speed at best", "bound", "price", "notes")
 _LABELS = {"fail": "FAIL", "warn": "WARN", "ok": "ok", "unknown": "?", "info": "-"}
@@ -36,7 +40,7 @@ def ranking_text(
     """The ranking, without a final newline."""
     lines = [*_need(ranking.workload, ranking.need, width), ""]
     first = next(iter((*ranking.offers, *ranking.unpriced)), None)
-    if first is None:
+    if not ranking.fits:
         lines += [
             _none_told(ranking, changes),
             *(line for change in changes for line in hang("  ", _change(change), width)),
@@ -113,23 +117,24 @@ def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, 
 
 
 def _none_told(ranking: Ranking, changes: Sequence[Change]) -> str:
+    if ranking.unpriced:
+        return f"No card whose price is known fits the budget of {ranking.limits.budget:,.0f}."
     if ranking.unknown and not ranking.out:
         return "Too little is known to recommend a card."
     return "No card fits." if changes else "No card fits, and no change of these options is enough."
 
 
 def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
+    if not need.parts:
+        yield from hang("Need  ", f"{workload.title}: at least {need.whole / GIB:g} GiB", width)
+        return
     told = [workload.title, _PLURALS[workload.task], f"batch {workload.batch}", workload.precision.name]
     if workload.optimizer is not None:
         told.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
     asked = f"the profile requires at least {need.least_gb:g} GiB" if need.least_gb else ""
-    size = f"{(need.counted if parts else need.whole) / GIB:.1f} GiB" + (
-        f" ({parts}, and 10% headroom)" if parts else ""
-    )
-    yield from hang(
-        "Need  ", f"{', '.join(told)}: {size}, estimated" + (f"; {asked}" if asked and parts else ""), width
-    )
+    size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
+    yield from hang("Need  ", f"{', '.join(told)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:
         yield from hang("      ", f"Assumed: {'; '.join(workload.assumed)}.", width)
 

@@ -29,14 +29,16 @@ class Network:
 @table("advice/transformers.csv", "title")
 @record
 class Transformer:
-    """The shape of a published transformer."""
+    """The shape of a published transformer; `active`: the parameters that a token of a mixture of experts uses."""
 
     title: str
     parameters: int
+    active: int | None
     layers: int
     hidden: int
     heads: int
     kv_heads: int
+    kv_width: int | None  # values of a key, and of a value, that a layer keeps of a token; None: as the heads say
     vocabulary: int
     tied: bool  # one table serves to look tokens up and to score them
     sources: tuple[str, ...]

@@ -209,7 +209,8 @@ def _without(words: list[str], options: list[str]) -> list[str]:
 
 
 def test_of_a_mixture_of_experts_all_parameters_are_held_and_the_active_ones_are_read() -> None:
-    words: dict[str, Any] = {"parameters": "46.7B", "task": "infer", "precision": "int4", "layers": 32, "hidden": 4096}
+    words: dict[str, Any] = {"parameters": "46.7B", "task": "infer", "precision": "int4", "layers": 32, "hidden": 4096,
+                             "heads": 32, "kv_heads": 8, "vocabulary": 32000}  # fmt: skip
     dense, sparse = judge(**words), judge(**words, active="12.9B")
     assert dense.need == sparse.need
     cards_of = [card("RTX 6000 Ada Generation")]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
+from envkit.advice.named_cards import by_words, cards_within
 from envkit.advice.prices import Price, parse_amount, parse_price, parse_prices
 from envkit.base.errors import RequestError
 from tests.advice.judging import cards, envkit
@@ -88,3 +92,55 @@ def test_an_option_that_is_no_price_is_refused(word: str) -> None:
 
 def test_a_name_may_hold_the_sign() -> None:
     assert parse_price("RTX 4090 = 1,800", cards()) == {"GeForce RTX 4090": Price(1800)}
+
+
+@pytest.mark.parametrize(
+    ("label", "names"),
+    [
+        ("NVIDIA GeForce RTX 4090 Gaming X Trio 24G", {"GeForce RTX 4090"}),
+        ("ASUS TUF RTX 4070 Ti SUPER OC", {"GeForce RTX 4070 Ti SUPER"}),
+        ("MSI GeForce RTX 3060 Ventus 2X 12G", {"GeForce RTX 3060 (12GB)"}),
+        ("PNY NVIDIA RTX A6000 48GB", {"RTX A6000"}),
+        ("Gaming PC Ryzen 7 RTX 4070", set()), ("Tower with Ryzen 7, RTX 4070, 32GB", set()),
+        ("Lenovo Legion RTX 4090 16GB Laptop", set()), ("RTX 4070 OC Super", set()),
+        ("Radeon RX 7900 XTX", set()), ("4090", set()), ("", set()),
+    ],
+)  # fmt: skip
+def test_names_of_shops_hold_the_name_of_a_card(label: str, names: set[str]) -> None:
+    assert {one.name for one in cards_within(label, by_words(cards()))} == names
+
+
+def test_every_card_is_within_its_own_name_with_a_makers_around_it() -> None:
+    names = by_words(cards())
+    for one in cards():
+        if one.form == "desktop":
+            found = cards_within(f"Acme {one.model.name} Ultra OC", names)
+            assert not found or one in found, one.name
+
+
+@pytest.mark.parametrize("text", ["name;price\nRTX 4090;1.800,00\n", "name\tprice\nRTX 4090\t1800\n"])
+def test_cells_may_be_parted_as_spreadsheets_part_them(text: str) -> None:
+    assert _prices(text) == {"GeForce RTX 4090": Price(1800)}
+
+
+def test_what_may_be_meant_otherwise_is_said() -> None:
+    text = "name,price,condition\nRTX 4090,1800,gebraucht\nRTX 4090,1650,new\nRTX 4090,1700,\nRTX 3060,300,\n"
+    found, notes = parse_prices(text, cards(), "--prices")
+    assert found["GeForce RTX 4090"].amount == 1650
+    assert len(notes) == 4 and "line 2" in notes[0] and "lower" in notes[1] and "used for each" in notes[3]
+
+
+def test_a_file_without_a_price_that_can_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("name,price\nRTX 4090,\nVoodoo 2,90\n")
+    done = envkit("recommend", "--prices", str(tmp_path / "prices.csv"), "--budget", "500")
+    assert done.returncode == 2 and "prices.csv has no line" in done.stderr
+
+
+def test_a_long_list_of_a_shop_is_read_in_time_and_its_notes_fit_a_screen(tmp_path: Path) -> None:
+    lines = [f"Maker {number} {'RTX 4090 OC' if number % 2 else 'Voodoo 2'},{900 + number}" for number in range(400)]
+    (tmp_path / "prices.csv").write_text("\n".join(["name,price", *lines]))
+    begin = time.process_time()
+    done = envkit("recommend", "--network", "resnet-50", "--prices", str(tmp_path / "prices.csv"))
+    assert time.process_time() - begin < 5  # asking for the nearest name of each would take more than 8
+    assert done.returncode == 0 and "RTX 4090" in done.stdout and " · 901" in done.stdout
+    assert "more notes on the prices" in done.stderr and done.stderr.count("\n") < 30

@@ -137,6 +137,20 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return path
 
 
+def test_the_folder_of_an_environment_will_do(stand_in: str, tmp_path: Path) -> None:
+    (tmp_path / "env/bin").mkdir(parents=True)
+    (tmp_path / "env/bin/python").symlink_to(stand_in)
+    done = envkit("bench", "resnet-50", "--device", "cpu", "--python", str(tmp_path / "env"))
+    assert done.returncode == 0 and "resnet-50.b16.fp32 pytorch 9.9" in done.stdout
+
+
+def test_what_does_not_fit_a_processor_is_said(stand_in: str) -> None:
+    words = ("fcn-r", "--device", "cpu", "--python", stand_in, "--precision", "tf32,bf16", "--threads", "1000")
+    done = envkit("bench", *words, "--json")
+    assert [row["id"] for row in json.loads(done.stdout)["measurements"]] == ["fcn-r.b1024.bf16"]
+    assert "tf32 is a precision of GPUs" in done.stderr and "1000 threads share" in done.stderr
+
+
 def test_a_run_with_its_baseline_and_formats(stand_in: str, tmp_path: Path) -> None:
     words = ("resnet-50", "--device", "cpu", "--threads", "1,2", "--batch", "8,16", "--python", stand_in)
     first = envkit("bench", *words, "--json", "--save-baseline", str(tmp_path / "b.json"))

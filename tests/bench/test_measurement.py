@@ -29,7 +29,7 @@ for job in jobs:
 tell(end=True)
 """
 FAULTS = {
-    "time.sleep(60)": ("timed-out", "it timed out"),
+    "time.sleep(60)": ("timed-out", "no result within the time limit"),
     "os.kill(os.getpid(), 11)": ("failed", "SIGSEGV"),
     "os._exit(3)": ("failed", "status 3"),
     "sys.exit('the disk is full')": ("failed", "the disk is full"),
@@ -41,7 +41,7 @@ FAULTS = {
     "tell(id='b', samples=[1.0])": ("failed", "no samples"),
     "tell(id='b', problem='out-of-memory', detail='needs 3.1 GB, 2.0 free')": ("out-of-memory", "3.1"),
     "tell(id='b', problem='invented', detail=5)": ("failed", "5"),
-    "[print('x' * 1000, flush=True) or time.sleep(0.01) for _ in range(6000)]": ("timed-out", "timed out"),
+    "[print('x' * 1000, flush=True) or time.sleep(0.01) for _ in range(6000)]": ("timed-out", "time limit"),
 }
 
 

@@ -12,6 +12,7 @@ from envkit.advice.cards import all_cards
 from envkit.advice.named_cards import cards_named
 from envkit.advice.rank import Judge, Limits
 from envkit.advice.workload import WorkloadWords, workload_of
+from envkit.base.versions import Version
 from envkit.render.plots import Bar, bar_plot
 from envkit.render.recommend_text import step_bars
 from envkit.render.rows import markdown_table
@@ -41,10 +42,14 @@ def cards_picture() -> str:
 
 
 def times_picture() -> str:
-    """The recorded times as bars."""
+    """The recorded times of the newest release of each framework as bars."""
+    newest: dict[str, Version] = {}
+    for row in _recorded():
+        newest[row["framework"]] = max(_version(row), newest.get(row["framework"], _version(row)))
     bars = [
         Bar(f"{_network(row)} {row['framework']}, {_threads(row)}", median(row["samples"]), "measured")
         for row in _recorded()
+        if _version(row) == newest[row["framework"]]
     ]
     return bar_plot("Seconds per mini-batch", bars) + "\n"
 
@@ -66,6 +71,10 @@ def with_times(page: Path) -> str:
 def _recorded() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads(_TIMES.read_text(encoding="utf-8"))["times"]
     return rows
+
+
+def _version(row: dict[str, Any]) -> Version:
+    return Version.parse(row["version"])
 
 
 def _network(row: dict[str, Any]) -> str:
