@@ -27,10 +27,10 @@ def playbook(output: str) -> None:
     """
     from envkit.cli.output import say
     from envkit.host.bundle import bundle
-    from envkit.host.run_folder import run_folder
+    from envkit.host.run_folder import new_folder
     from envkit.render.fleet_files import write_playbook
 
-    with run_folder(output, resume=False) as folder:
+    with new_folder(output, "--output") as folder:
         write_playbook(folder.write)
         bundle(f"{output}/envkit.pyz")
     say(f"Wrote {output}.")

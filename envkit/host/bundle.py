@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, metadata
 
+from envkit.base.errors import OutputError
 from envkit.base.versions import Version
 from envkit.host.whole_file import replacing, usual_mode
 
@@ -22,19 +23,26 @@ main()
 
 
 def bundle(target: str) -> None:
-    """Write the file, whole or not at all; where we run from such a file ourselves, it is copied."""
-    own = _own_archive()
-    with replacing(target) as part:
-        if own:
-            import shutil
+    """Write the file, whole or not at all. Raises OutputError."""
+    try:
+        with replacing(target) as part:
+            _write(part)
+            os.chmod(part, usual_mode(target))
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}.", "Choose another directory.") from error
 
-            shutil.copyfile(own, part)
-        else:
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr("__main__.py", _START.format(oldest=_oldest()))
-                for place, name in _files():
-                    archive.write(place, name)
-        os.chmod(part, usual_mode(target))
+
+def _write(place: str) -> None:
+    own = _own_archive()
+    if own:  # we run from such a file ourselves
+        import shutil
+
+        shutil.copyfile(own, place)
+        return
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("__main__.py", _START.format(oldest=_oldest()))
+        for source, name in _files():
+            archive.write(source, name)
 
 
 def _oldest() -> tuple[int, ...]:
