@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit import __version__
-from envkit.base.errors import EnvkitError, RequestError
+from envkit.base.errors import EnvkitError, OutputError, RequestError
 from envkit.base.shown import shown
 from envkit.cli.output import say
 from envkit.fleet.playbook import ARRIVED, DONE, ZIPAPP, asked_hosts, command, unmatched, variables, without_mark
@@ -36,7 +36,10 @@ def collect(folder: RunFolder, run: Run, program: str) -> None:
     folder.write(RUN, json.dumps(about))
     folder.write(f"engine/{DONE}", json.dumps({"envkit_done": done}))
     write_playbook(lambda name, text: folder.write(f"engine/{name}", text))
-    bundle(f"{engine}/{ZIPAPP}")
+    try:
+        bundle(f"{engine}/{ZIPAPP}")
+    except OSError as error:
+        raise OutputError(f"cannot write {engine}: {error.strerror}.", "Name another directory with --out.") from error
     own = variables(os.environ, engine, run.config) | {"ENVKIT_ARRIVED": f"{place}/{ARRIVED}"}
     asked: list[str] = []
 

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, metadata
 
-from envkit.base.errors import OutputError
 from envkit.base.versions import Version
 from envkit.host.whole_file import replacing, usual_mode
 
@@ -23,13 +22,10 @@ main()
 
 
 def bundle(target: str) -> None:
-    """Write the file, whole or not at all. Raises OutputError."""
-    try:
-        with replacing(target) as part:
-            _write(part)
-            os.chmod(part, usual_mode(target))
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}.", "Choose another directory.") from error
+    """Write the file, whole or not at all. Raises OSError."""
+    with replacing(target) as part:
+        _write(part)
+        os.chmod(part, usual_mode(target))
 
 
 def _write(place: str) -> None:

@@ -145,25 +145,6 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
 
 
 @contextmanager
-def new_folder(path: str, option: str) -> Iterator[RunFolder]:
-    """An empty folder for files, made where it is not there, and unmade where they fail. Raises OutputError."""
-    new = not os.path.lexists(path)
-    try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
-        empty = not os.listdir(path)
-    except OSError as error:
-        raise OutputError(f"{option}: cannot write {path}: {error.strerror}.", "Name another directory.") from error
-    if not empty:
-        raise OutputError(f"{option}: {path} is not empty.", "Name a new directory.")
-    folder = RunFolder(path)
-    try:
-        yield folder
-    except BaseException:
-        folder.unmake(whole=new)
-        raise
-
-
-@contextmanager
 def _locked(path: str) -> Iterator[None]:
     try:
         lock = open(os.path.join(path, _LOCK), "a", opener=_own)  # noqa: SIM115 - held until the run ends
