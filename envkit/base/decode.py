@@ -16,6 +16,9 @@ _MARKS = (  # the longer first: UTF-32's mark begins as UTF-16's does
 _LONG, _BLOCK = 4 << 20, 1 << 20  # bytes
 _ASTRAL = regex("[\U00010000-\U0010ffff]")
 _SAMPLE = 4096  # bytes that tell enough
+_LEGIBLE = 65536  # characters
+_SIGNALS = regex("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f]")
+_FEW = 0.05  # of the characters; random bytes have twice as many
 _MANY = 0.6  # of every second byte; Latin letters in UTF-16 have a NUL in each
 
 
@@ -32,6 +35,15 @@ def decoded(data: bytes) -> str:
     blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
     pieces = [_ASTRAL.sub("\ufffd", decoder.decode(block)) for block in blocks]
     return "".join([*pieces, decoder.decode(b"", final=True)])
+
+
+def legible(text: str) -> bool:
+    """False for what is no text: too many of its characters are signals that no program prints.
+
+    NULs do not count, of which a crash leaves long rows in a log.
+    """
+    sample = text[:_LEGIBLE]
+    return len(_SIGNALS.findall(sample)) <= _FEW * (len(sample) - sample.count("\0"))
 
 
 def marked(data: bytes) -> str:

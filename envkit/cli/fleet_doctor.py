@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from envkit.cli.fleet_options import asked, report_options, reported
 from envkit.cli.output import jobs_option, refuse_unwritable, say
 
 if TYPE_CHECKING:
+    from envkit.cli.fleet_options import ReportOptions
     from envkit.fleet.playbook import Run
     from envkit.host.run_folder import RunFolder
 
@@ -50,6 +52,15 @@ Examples:
     metavar="SECONDS",
     help="Time limit per host.",
 )
+@click.option("-u", "--user", metavar="NAME", help="User to connect as, unless the inventory names one.")
+@click.option(
+    "--ansible-config",
+    "config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Use the settings in this ansible.cfg, such as SSH options or a vault password file.",
+)
 @click.option("--become", is_flag=True, help="Become root on the hosts.")
 @click.option("-K", "--ask-become-pass", is_flag=True, help="Ask for the password to become root.")
 @jobs_option
@@ -61,6 +72,8 @@ def doctor(
     resume: bool,
     forks: int,
     host_limit: int,
+    user: str | None,
+    config: str | None,
     become: bool,
     ask_become_pass: bool,
     jobs: int | None,
@@ -73,21 +86,38 @@ def doctor(
     """
     options = asked(given)
     refuse_unwritable(options.output, "--output")  # before the hosts are asked
-    from envkit.cli.judging import judged
     from envkit.fleet.playbook import Run
+    from envkit.host.ansible import ansible_playbook
     from envkit.host.run_folder import run_folder
 
     forwarded = (*(["--become"] if become else []), *(["--ask-become-pass"] if ask_become_pass else []))
+    forwarded += (f"--user={user}",) if user else ()
+    run = Run(_inventory(inventory), limit, forks, host_limit, forwarded, os.path.abspath(config) if config else "")
+    program = ansible_playbook()
     with run_folder(out, resume) as folder:
-        _collect(folder, Run(_inventory(inventory), limit, forks, host_limit, forwarded))
-        return reported(judged([out], mask=options.mask, jobs=jobs), options)
+        return _reported_of(folder, run, program, options, jobs)
+
+
+def _reported_of(folder: RunFolder, run: Run, program: str, options: ReportOptions, jobs: int | None) -> int:
+    """Collects and reports; who interrupts gets the report of what came."""
+    from envkit.cli.fleet_collect import collect, keep_arrived
+    from envkit.cli.judging import judged
+
+    try:
+        collect(folder, run, program)
+    except KeyboardInterrupt:
+        keep_arrived(folder, run.host_limit)
+        if folder.has_results():
+            say("Interrupted. This is the report on the hosts that answered; --resume queries the others.")
+            reported(judged([folder.path], mask=options.mask, jobs=jobs), options)
+        raise
+    return reported(judged([folder.path], mask=options.mask, jobs=jobs), options)
 
 
 _OF_INVENTORIES = (".ini", ".yml", ".yaml", ".json", ".cfg", ".txt", ".toml", ".py", ".sh")  # no host is called so
 
 
 def _inventory(given: str) -> str:
-    import os
     import sys
 
     from envkit.base.errors import RequestError
@@ -102,51 +132,3 @@ def _inventory(given: str) -> str:
     if os.sep in given or given.endswith(_OF_INVENTORIES):
         raise RequestError(f"--inventory: {given} does not exist.", "Give a file, or comma-separated host names.")
     return inventory_of([given.strip()])
-
-
-def _collect(folder: RunFolder, run: Run) -> None:
-    """Raises EnvkitError where no host was reached for, with what Ansible said."""
-    import json
-    import os
-
-    from envkit import __version__
-    from envkit.base.errors import RequestError
-    from envkit.fleet.playbook import ARRIVED, DONE, ZIPAPP, asked_hosts, command, variables
-    from envkit.host.ansible import ansible_playbook, run_ansible
-    from envkit.host.bundle import bundle
-    from envkit.host.run_folder import file_name
-    from envkit.ingest.hosts import RUN
-    from envkit.render.fleet_files import write_playbook
-
-    program = ansible_playbook()
-    place = os.path.abspath(folder.path)
-    engine = f"{place}/engine"
-    _keep_arrived(folder, run.host_limit)
-    done = folder.names()
-    about = {"schema": 1, "envkit": __version__, "inventory": run.inventory}
-    folder.write(RUN, json.dumps(about))
-    folder.write(f"engine/{DONE}", json.dumps({"envkit_done": done}))
-    write_playbook(lambda name, text: folder.write(f"engine/{name}", text))
-    bundle(f"{engine}/{ZIPAPP}")
-    own = variables(os.environ, engine) | {"ENVKIT_ARRIVED": f"{place}/{ARRIVED}"}
-
-    def told(line: str) -> None:
-        hosts = asked_hosts(line)
-        if hosts:  # who gives no answer is then known even where Ansible is killed
-            folder.write(RUN, json.dumps(about | {"asked": {file_name(host): host for host in hosts}}))
-        _keep_arrived(folder, run.host_limit)
-
-    code, said = run_ansible(command(program, run, engine, bool(done)), own, told)
-    _keep_arrived(folder, run.host_limit)
-    if not folder.has_results():
-        raise RequestError("no host of this inventory and limit answered.", said or f"Ansible ended with {code}.")
-
-
-def _keep_arrived(folder: RunFolder, limit_s: int) -> None:
-    from envkit.fleet.playbook import ARRIVED
-    from envkit.ingest.arrived import kept
-
-    for event in folder.arrived(ARRIVED):
-        document = kept(event, limit_s)
-        folder.store(str(event["host"]), document)
-        say(f"{event['host']}: {document.get('state') or 'collected'} after {event.get('seconds')} s")

@@ -118,18 +118,20 @@ def _baseline(path: str) -> Baseline:
 
 
 def _alike(group_by: str | None) -> tuple[str, ...]:
-    from envkit.base.errors import RequestError
+    from envkit.base.errors import RequestError, did_you_mean
     from envkit.fleet.drift import ALIKE
     from envkit.fleet.traits import KEYS
 
     if group_by is None:
         return ALIKE
+    all_traits = f"Traits are {', '.join(KEYS)}."
     keys = tuple(filter(None, (key.strip() for key in group_by.split(","))))
     for key in keys:
         if key not in KEYS:
-            raise RequestError.unknown_value("--group-by", key, KEYS)
+            hint = did_you_mean(key, KEYS) or all_traits
+            raise RequestError(f"--group-by: unknown trait {key!r}.", hint)
     if not keys:
-        raise RequestError("--group-by is empty.", f"Traits are {', '.join(KEYS)}.")
+        raise RequestError("--group-by is empty.", all_traits)
     return keys
 
 

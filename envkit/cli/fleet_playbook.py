@@ -26,11 +26,12 @@ def playbook(output: str) -> None:
     It changes nothing on the hosts and leaves nothing behind.
     """
     from envkit.cli.output import say
+    from envkit.fleet.playbook import ZIPAPP
     from envkit.host.bundle import bundle
-    from envkit.host.run_folder import run_folder
+    from envkit.host.new_folder import new_folder
     from envkit.render.fleet_files import write_playbook
 
-    with run_folder(output, resume=False) as folder:
-        write_playbook(folder.write)
-        bundle(f"{output}/envkit.pyz")
+    with new_folder(output) as folder:
+        write_playbook(lambda name, text: folder.write(name, text.encode()))
+        bundle(f"{folder.path}/{ZIPAPP}")
     say(f"Wrote {output}.")

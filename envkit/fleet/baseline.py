@@ -129,4 +129,6 @@ def _fits(word: str, value: str) -> bool:
 def _refuse_unknown(given: Sequence[object] | Mapping[str, object], known: Sequence[str], name: str) -> None:
     for key in given:
         if key not in known:
-            raise SourceError(f"{name}: {key!r} is not known.", did_you_mean(str(key), known) or f"{', '.join(known)}.")
+            raise SourceError(
+                f"{name}: {key!r} is not known.", did_you_mean(str(key), known) or f"Known are {', '.join(known)}."
+            )

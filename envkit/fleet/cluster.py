@@ -10,8 +10,7 @@ KINDS = ("daemonset", "job", "cronjob")
 COLLECT = "envkit-collect"  # what every object is called
 _NAME = regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _IMAGE = regex(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}")
-_KEY = regex(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,252}")
-_VALUE = regex(r"[A-Za-z0-9_.-]{0,63}")
+_SELECTOR = regex(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,252}=[A-Za-z0-9_.-]{0,63}")
 
 
 @record
@@ -28,19 +27,15 @@ class Manifests:
 
     def checked(self) -> Manifests:
         """Itself. Raises RequestError for words that Kubernetes would refuse, or that belong to another kind."""
-        label, equals, value = self.selector.partition("=")
         for option, word, form, example in (
             ("--namespace", self.namespace, _NAME, "envkit"),
             ("--image", self.image, _IMAGE, "registry.example/busybox:stable"),
-            ("--selector", label, _KEY, "nvidia.com/gpu.present=true"),
-            ("--selector", value if equals else "=", _VALUE, "nvidia.com/gpu.present=true"),
+            ("--selector", self.selector, _SELECTOR, "nvidia.com/gpu.present=true"),
             ("--runtime-class", self.runtime_class or "nvidia", _NAME, "nvidia"),
         ):
             if not form.fullmatch(word):
-                raise RequestError(
-                    f"{option}: {word[:80]!r} is not what Kubernetes takes.", f"Write it like {example}."
-                )
+                raise RequestError(f"{option}: {word[:80]!r} is not valid in Kubernetes.", f"Write it like {example}.")
         if (self.nodes is None) != (self.kind == "daemonset"):
-            wrong = "is for jobs" if self.nodes else f"is missing: how many nodes has the {self.kind} to reach?"
-            raise RequestError(f"--nodes {wrong}", "A daemonset reaches every node that the selector fits.")
+            wrong = "is for jobs." if self.nodes else f"is missing: how many nodes must the {self.kind} reach?"
+            raise RequestError(f"--nodes {wrong}", "A daemonset reaches every node that matches the selector.")
         return self

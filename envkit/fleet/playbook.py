@@ -12,18 +12,21 @@ from envkit.base.errors import RequestError
 PLAYBOOK, CONFIG, PLUGIN, COLLECTOR = "playbook.yml", "ansible.cfg", "envkit_results.py", "collect.sh"
 ZIPAPP, DONE, ARRIVED = "envkit.pyz", "done.json", "arrived"
 PLACES = {PLAYBOOK: PLAYBOOK, CONFIG: CONFIG, PLUGIN: f"callback_plugins/{PLUGIN}", COLLECTOR: COLLECTOR}
+_MARK = regex(r"^\[(?:WARNING|ERROR)\]: |^ERROR! ")
+_UNMATCHED = regex(r"Could not match supplied host pattern, ignoring: (.{1,300})")
 _NAME = regex(r"[^\W_][\w.@:-]{0,254}")
 
 
 @record
 class Run:
-    """What a person asks of a run; `forwarded` are options that Ansible gets as they are."""
+    """What a person asks of a run; `forwarded` are options that Ansible gets as they are, `config` its settings."""
 
     inventory: str
     limit: str = ""
     forks: int = 50
     host_limit: int = 60
     forwarded: tuple[str, ...] = ()
+    config: str = ""
 
 
 def command(program: str, run: Run, folder: str, done: bool) -> list[str]:
@@ -47,20 +50,40 @@ def asked_hosts(line: str) -> list[str]:
     return [host for host in hosts if isinstance(host, str)] if isinstance(hosts, list) else []
 
 
-def variables(own: Mapping[str, str], folder: str) -> dict[str, str]:
-    """The environment of Ansible: our configuration and none of the working folder's."""
+def unmatched(said: Sequence[str]) -> list[str]:
+    """The parts of a limit that no host matches, in what Ansible said."""
+    return [found[1] for line in said if (found := _UNMATCHED.fullmatch(without_mark(line)))]
+
+
+def without_mark(line: str) -> str:
+    """What Ansible says, without the word that says how bad it is."""
+    return _MARK.sub("", line)
+
+
+def variables(own: Mapping[str, str], folder: str, config: str = "") -> dict[str, str]:
+    """The environment of Ansible: our configuration, or that of `config` with ours above it; none of another place."""
+    ours = {"ANSIBLE_CONFIG": config, **_needed(folder)} if config else {"ANSIBLE_CONFIG": f"{folder}/{CONFIG}"}
+    return {**own, **ours, "PYTHONWARNINGS": "ignore", "ANSIBLE_FORCE_COLOR": "0"}
+
+
+def _needed(folder: str) -> dict[str, str]:
+    """What the results need, whatever a configuration says: variables stand above it."""
     return {
-        **own,
-        "ANSIBLE_CONFIG": f"{folder}/{CONFIG}",
-        "PYTHONWARNINGS": "ignore",
-        "ANSIBLE_FORCE_COLOR": "0",
+        "ANSIBLE_CALLBACK_PLUGINS": f"{folder}/callback_plugins",
+        "ANSIBLE_STDOUT_CALLBACK": PLUGIN.removesuffix(".py"),
+        "ANSIBLE_SSH_USETTY": "0",
+        "ANSIBLE_INVENTORY_UNPARSED_FAILED": "1",
+        "ANSIBLE_RETRY_FILES_ENABLED": "0",
+        "ANSIBLE_NOCOWS": "1",
     }
 
 
 def inventory_of(names: Sequence[str]) -> str:
     """Names as an inventory of one line. Raises RequestError for none, and for what is no name of a host."""
     if not names:
-        raise RequestError("--inventory: no host is given.", "Give an inventory file, or comma-separated names.")
+        raise RequestError(
+            "--inventory: no host is given.", "Give an inventory file, or names with commas between them."
+        )
     for name in names:
         if not _NAME.fullmatch(name):
             raise RequestError(

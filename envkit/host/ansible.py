@@ -6,30 +6,29 @@ import os
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from envkit.base.errors import EnvkitError
+from envkit.base.errors import RequestError
 from envkit.host.programs import Programs
 
-_LAST = 5  # lines of what it said, for a person
+_MOST = 100  # lines of what it said
 
 
 def ansible_playbook() -> str:
-    """The program's path: beside this Python, else on PATH. Raises EnvkitError."""
+    """The program's path: beside this Python, else on PATH. Raises RequestError."""
     beside = os.path.join(os.path.dirname(sys.executable or ""), "ansible-playbook")
     if os.access(beside, os.X_OK):
         return beside
     found = Programs(os.environ).which("ansible-playbook").value
     if found is None:
-        raise EnvkitError("ansible-playbook is not installed.", "Install it: pip install ansible-core")
+        raise RequestError("ansible-playbook is not installed.", "Install it: pip install ansible-core")
     return found
 
 
 def run_ansible(
     command: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]
-) -> tuple[int, str]:
-    """The exit status and the last words of Ansible; each line of its output is told at once.
+) -> tuple[int, list[str]]:
+    """The exit status of Ansible and the first lines that it said; each line of its output is told at once.
 
     A person may answer its questions for passwords. It is ended where we are.
     """
@@ -41,15 +40,15 @@ def run_ansible(
         text=True,
         errors="replace",
     ) as process:
-        last: deque[str] = deque(maxlen=_LAST)
+        said: list[str] = []
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                if not line.startswith("{"):
-                    last.append(line.strip())
+                if not line.startswith("{") and line.strip() and len(said) < _MOST:
+                    said.append(line.strip())
                 on_line(line)
             process.wait()
         finally:
             if process.poll() is None:  # we were stopped
                 process.send_signal(signal.SIGTERM)
-    return process.returncode, " ".join(filter(None, last))
+    return process.returncode, said

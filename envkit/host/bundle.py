@@ -22,19 +22,23 @@ main()
 
 
 def bundle(target: str) -> None:
-    """Write the file, whole or not at all; where we run from such a file ourselves, it is copied."""
-    own = _own_archive()
+    """Write the file, whole or not at all. Raises OSError."""
     with replacing(target) as part:
-        if own:
-            import shutil
-
-            shutil.copyfile(own, part)
-        else:
-            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr("__main__.py", _START.format(oldest=_oldest()))
-                for place, name in _files():
-                    archive.write(place, name)
+        _write(part)
         os.chmod(part, usual_mode(target))
+
+
+def _write(place: str) -> None:
+    own = _own_archive()
+    if own:  # we run from such a file ourselves
+        import shutil
+
+        shutil.copyfile(own, place)
+        return
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("__main__.py", _START.format(oldest=_oldest()))
+        for source, name in _files():
+            archive.write(source, name)
 
 
 def _oldest() -> tuple[int, ...]:

@@ -25,6 +25,7 @@ class RunFolder:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._made = {_LOCK, _RESULTS}
 
     def names(self) -> list[str]:
         """The hosts that have a result."""
@@ -47,6 +48,7 @@ class RunFolder:
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the folder, whole or not at all."""
+        self._made.add(name.split(os.sep)[0])
         place = os.path.join(self.path, name)
         try:
             os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
@@ -57,6 +59,7 @@ class RunFolder:
 
     def arrived(self, folder: str) -> Iterator[Mapping[str, Any]]:
         """What Ansible has left in `folder`; each is removed once the caller has taken the next one."""
+        self._made.add(folder)
         place = os.path.join(self.path, folder)
         if not os.path.isdir(place):
             return
@@ -67,6 +70,18 @@ class RunFolder:
                     yield document
                 with suppress(OSError):
                     os.unlink(os.path.join(place, name))
+
+    def unmake(self, *, whole: bool) -> None:
+        """Remove what this run has put there, and nothing else; `whole` takes the folder, too."""
+        import shutil
+
+        for name in self._made:
+            place = os.path.join(self.path, name)
+            with suppress(OSError):
+                shutil.rmtree(place) if os.path.isdir(place) and not os.path.islink(place) else os.unlink(place)
+        if whole:
+            with suppress(OSError):
+                os.rmdir(self.path)
 
     @staticmethod
     def _document(place: str) -> Mapping[str, Any]:
@@ -80,7 +95,7 @@ class RunFolder:
 
 def file_name(host: str) -> str:
     """A file name for a host of any name: one part of a path, never hidden."""
-    name = quote(host, safe="")
+    name = quote(host.encode("utf-8", "surrogatepass"), safe="")
     if name.startswith((".", "README")):
         name = f"%{ord(name[0]):02X}{name[1:]}"
     if len(name) > _LONGEST:
@@ -101,15 +116,37 @@ def _links(path: str) -> Iterator[str]:
 
 @contextmanager
 def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
-    """The folder, made where it is not there. Raises OutputError where results lie in it or another run is at work."""
+    """The folder, made where it is not there, and unmade where the run fails before there is a result.
+
+    Raises OutputError where results lie in it or another run is at work.
+    """
     results = os.path.join(path, _RESULTS)
+    new = not os.path.lexists(path)
     try:
-        if not resume and os.path.isdir(path) and any(name != _LOCK for name in os.listdir(path)):
+        if not resume and _holds_something(path):
+            if os.path.isfile(os.path.join(path, _LOCK)):
+                with _locked(path):  # a run at work is the better reason
+                    pass
             raise OutputError(f"{path} is not empty.", "Name a new directory with --out, or add --resume.")
         os.makedirs(results, mode=0o700, exist_ok=True)
         link = next(_links(path), None)
         if link is not None:  # what is written through it would land in a place that nobody named
             raise OutputError(f"{link} is a link.", "Name a new directory with --out.")
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
+    with _locked(path):
+        folder = RunFolder(path)
+        try:
+            yield folder
+        except BaseException:
+            if not resume and not folder.has_results():  # or the next try would find it not empty
+                folder.unmake(whole=new)
+            raise
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    try:
         lock = open(os.path.join(path, _LOCK), "a", opener=_own)  # noqa: SIM115 - held until the run ends
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
@@ -118,4 +155,8 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise OutputError(f"another run is active in {path}.", "Name another directory with --out.") from error
-        yield RunFolder(path)
+        yield
+
+
+def _holds_something(path: str) -> bool:
+    return os.path.isdir(path) and any(name != _LOCK for name in os.listdir(path))

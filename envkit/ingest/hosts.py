@@ -100,7 +100,7 @@ def unreadable(source: HostSource, error: SourceError) -> str:
     """Why a source cannot be read, without the place of it, which may tell a host's name."""
     if isinstance(error.__cause__, OSError):
         return f"it cannot be read: {error.__cause__.strerror}"
-    text = error.message.removeprefix(f"{_OPTION}: ")
+    text = error.message.removeprefix(f"{_OPTION}: ").rstrip(".")
     (place,) = source.paths[:1]
     return f"it{text.removeprefix(place)}" if text.startswith(f"{place} ") else text
 

@@ -83,7 +83,7 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
     Raises SourceError for one that tells nothing.
     """
     from envkit.capture.collected_text import is_collected
-    from envkit.ingest.own import own_document, own_report
+    from envkit.ingest.own import own_document
 
     if is_collected(text):
         from envkit.ingest.collected import from_collector
@@ -106,14 +106,24 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
             raise SourceError(
                 f"{option}: {source} is JSON written by envkit, but it is cut off or damaged.", "Save it again."
             )
+    _refuse_illegible(text, source, option)
+    return None
+
+
+def _refuse_illegible(text: str, source: str, option: str) -> None:
+    """Raises SourceError for what nobody can read facts in: nothing, no text, and a report for people."""
+    from envkit.base.decode import legible
+    from envkit.ingest.own import own_report
+
     if not text.strip():
         raise _empty(source, option)
+    if not legible(text):
+        raise SourceError(f"{option}: {source} is not text.", "Save a report, a log, or a command's output in it.")
     if own_report(text):
         raise SourceError(
             f"{option}: {source} is a report that envkit wrote for people; it contains too few facts for a diagnosis.",
             "Save the facts with --json or `envkit capture DIR`, and pass those instead.",
         )
-    return None
 
 
 def environment_in(document: object, source: str) -> Environment:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from envkit.base.errors import SourceError
 from envkit.checks.engine.evidence import many
 from envkit.fleet.drift import ALIKE, groups, majority
-from envkit.fleet.model import HostResult
+from envkit.fleet.model import HostResult, State
 from envkit.fleet.traits import KEYS
 
 _MUST = ("gpu_count",)
@@ -29,7 +29,11 @@ def baseline_toml(hosts: Sequence[HostResult]) -> str:
     lines += [f"must = [{', '.join(map(_text, _MUST))}]  # a machine that differs in these fails", ""]
     for values, members in sorted(found.items()):
         match = ", ".join(f"{key} = {_text(value)}" for key, value in zip(ALIKE, values, strict=True) if value)
-        lines += [f"[[machines]]  # {many(len(members), 'host')}", f"match = {{{match}}}", "[machines.expect]"]
+        lines += [
+            f"[[machines]]  # {many(len(members), 'host')}{_failing(members)}",
+            f"match = {{{match}}}",
+            "[machines.expect]",
+        ]
         lines += [*_expected(members), ""]
     return "\n".join(lines)
 
@@ -45,6 +49,13 @@ def _expected(members: Sequence[HostResult]) -> Iterator[str]:
             yield f"{key} = {_text(common)}{told}"
         else:
             yield f"# {key}: no majority, {many(len(values), 'value')} among {many(total, 'host')}"
+
+
+def _failing(members: Sequence[HostResult]) -> str:
+    """How many of them fail: what they have need not be what they should have."""
+    number = sum(host.state is State.FAIL for host in members)
+    which = "failing" if number == len(members) else f"{number} of them failing"
+    return f", {which}: check the values" if number else ""
 
 
 def _text(value: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from envkit.base.json_text import dumps
 from envkit.checks.engine.evidence import many
 from envkit.fleet.changes import Change, FleetChanges
-from envkit.fleet.names import folded
+from envkit.fleet.names import listed
 from envkit.render.page import Page
 
 SCHEMA = 1
@@ -18,10 +18,10 @@ def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
     page = Page(width, color)
     lines = []
     for title, names in (("New", changes.added), ("Gone", changes.removed)):
-        lines += page.labelled(title, f"{many(len(names), 'host')}: {folded(names)}") if names else []
+        lines += page.labelled(title, f"{many(len(names), 'host')}: {listed(names)}") if names else []
     for change in (*changes.states, *changes.traits):
         lines += page.wrap(f"{change.key}: {change.old or 'new'} -> {change.new}", "    ", "  ")
-        lines += page.wrap(f"{many(len(change.hosts), 'host')}: {folded(change.hosts)}", " " * 8, " " * 6)
+        lines += page.wrap(f"{many(len(change.hosts), 'host')}: {listed(change.hosts)}", " " * 8, " " * 6)
     lines.append(f"{many(changes.unchanged, 'host')} unchanged.")
     return "\n".join(lines) + "\n"
 

@@ -70,7 +70,7 @@ def test_every_end_is_a_state(event: dict[str, Any], state: str, word: str) -> N
 
 HOSTILE = [
     "../../etc/passwd", "..", ".", "a/b", "$(id)", "`id`;", "n\n1", "höst", "\u202ex", "README", "x" * 500,
-    "a\0b", "-rf",
+    "a\0b", "-rf", "\udcdd",
 ]  # fmt: skip
 
 
@@ -102,6 +102,24 @@ def test_one_run_at_a_time_and_none_over_another(tmp_path: Path) -> None:
         pass
     with run_folder(place, resume=True) as folder:
         assert folder.names() == ["n1"]
+
+
+def test_a_run_without_a_result_leaves_what_it_found(tmp_path: Path) -> None:
+    new, empty = tmp_path / "new", tmp_path / "empty"
+    empty.mkdir()
+    for place in (new, empty):
+        with pytest.raises(OutputError), run_folder(str(place), resume=False) as folder:
+            folder.write("engine/playbook.yml", "x")
+            raise OutputError("full")
+    assert not new.exists() and list(empty.iterdir()) == []
+    with pytest.raises(OutputError), run_folder(str(new), resume=False) as folder:
+        folder.store("n1", {"host": "n1"})
+        raise OutputError("full")
+    assert (new / "hosts" / "n1.json").is_file()
+    (empty / "of-the-user").write_text("precious")
+    with pytest.raises(OutputError, match="not empty"), run_folder(str(empty), resume=False):
+        pass
+    assert [path.name for path in empty.iterdir()] == ["of-the-user"]
 
 
 def test_a_full_disk_costs_one_result_and_says_so() -> None:

@@ -63,7 +63,7 @@ def test_every_origin_is_a_host_and_rubbish_says_so(mixed: Path) -> None:
     assert states["down.lan"] == "unreachable"
     assert states["half"] == states["empty"] == states["noise.bin"] == states["other"] == "unreadable"
     reasons = {item["host"]: item["reason"] for item in document["hosts"]}
-    assert reasons["empty"] == "the file is empty." and reasons["other"] == "nothing in it was recognized"
+    assert reasons["empty"] == "the file is empty" and reasons["other"] == "nothing in it was recognized"
     assert len(states) == 12
     (cause,) = document["causes"]
     assert cause["id"] == "driver-library-mismatch" and cause["count"] == 3

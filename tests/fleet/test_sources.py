@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -118,14 +119,15 @@ def test_a_place_named_twice_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "the file is empty."),
-        (b" \n", "the file is empty."),
+        (b"", "the file is empty"),
+        (b" \n", "the file is empty"),
+        (b"H100 driver 550\n" + random.Random(1).randbytes(300_000), "the file is not text"),
         (b"{", "nothing in it was recognized"),
-        (bytes(range(256)) * 40, "nothing in it was recognized"),
+        (bytes(range(256)) * 40, "the file is not text"),
         (json.dumps({"a": 1}).encode(), "nothing in it was recognized"),
-        (facts()[:900].encode(), "the file is JSON written by envkit, but it is cut off or damaged."),
+        (facts()[:900].encode(), "the file is JSON written by envkit, but it is cut off or damaged"),
     ],
-    ids=["empty", "blank", "cut", "noise", "other", "half"],
+    ids=["empty", "blank", "binary", "cut", "noise", "other", "half"],
 )
 def test_a_damaged_file_is_unreadable_and_its_reason_names_no_place(data: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / "n1.json").write_bytes(data)

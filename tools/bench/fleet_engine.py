@@ -45,10 +45,13 @@ def _run(folder: Path, number: int, forks: int) -> None:
     watcher.start()
     last = started
     assert process.stderr is not None
+    line = ""
     for line in process.stderr:
         if " after " in line:
             last = time.monotonic()
     _, _, used = os.wait4(process.pid, 0)
+    if not report.is_file():
+        sys.exit(line)
     ended, spent = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     wrong = differences(json.loads(report.read_text()), who)
     print(f"{number:,} hosts, {forks} at a time: the last one after {last - started:.0f} s")
