@@ -56,10 +56,10 @@ def framework_findings(
         judged = [_helped(item, wanted, build, query) if item.status is Status.FAIL else item for item in judged]
     yield from judged
     if origin == "system" and build.cuda is not None:
-        yield _system_cuda(build, have, subject)
+        yield _system_cuda(build, have, subject, query)
 
 
-def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str) -> Finding:
+def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
     """That a build loads CUDA from elsewhere: what another framework of the file brings may be of another major."""
     cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
     title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
@@ -72,12 +72,29 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str) -> Finding:
         if apart:
             title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn}, but {other.named} brings {' and '.join(apart)}"
             impact = "Unless the system has the others, it runs on the CPU, with an error about a missing library."
-            remedy = Remedy(f"Use releases of {wanted.package} and {build.framework} with the same major versions.")
+            remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
             )
     return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+
+
+def _of_same_majors(build: FrameworkBuild, other: FrameworkBuild, query: Query) -> str:
+    """The nearest releases of each of two frameworks that go with the CUDA and cuDNN of the other."""
+    ways = []
+    for one, fixed in ((build, other), (other, build)):
+        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and _same_majors(row, fixed)]
+        later = next((row for row in rows if row.version > one.version), None)
+        near = later or next((row for row in reversed(rows) if row.version < one.version), None)
+        ways += [near.package] if near is not None and near.package else []
+    return f"Use {' or '.join(ways)}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
+
+
+def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
+    if build.cuda is None or other.cuda is None or build.cuda.major != other.cuda.major:
+        return False
+    return build.cudnn is not None and other.cudnn is not None and build.cudnn.major == other.cudnn.major
 
 
 def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, query: Query) -> Finding:

@@ -27,6 +27,7 @@ from envkit.tables.pairs import MisleadingPackage, PackageWheels
 from envkit.tables.rows import FrameworkBuild
 
 _CUDA_OF = "pytorch"  # the packages load the CUDA of its build
+_ALIKE = ("torchvision", "torchaudio", "torchtext")  # PyTorch's index has them for the Pythons of the default index
 _AT_PYTORCH = ("torch", "triton", "xformers", "vllm", "flashinfer")
 
 
@@ -92,16 +93,17 @@ def _is_elsewhere(places: Places, name: str) -> bool:
 
 def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     package, request = one.package, query.request
-    name = normalized(package.name)
-    if _is_elsewhere(package.places, name) or "+" in package.spec:
+    name, spec = normalized(package.name), package.spec.partition("+")[0]
+    elsewhere = _is_elsewhere(package.places, name)
+    if elsewhere and not (name in _ALIKE and is_pytorch(f"{package.places.index} {package.places.more}")):
         return
-    verdict = package_has_wheel(name, package.spec, query.packages, request.architecture, have.python)
-    if verdict is None:
+    verdict = package_has_wheel(name, spec, query.packages, request.architecture, have.python)
+    if verdict is None or (elsewhere and verdict.relation != "python-has-wheel"):
         return
     told = of_relation(verdict, subject_of(one))
     if verdict.relation == "package-compiled":
         told = replace(told, title=f"Not checked: {told.title}")
-    yield replace(told, remedy=_remedy(name, package.spec, verdict, have, query)) if verdict.status == "fail" else told
+    yield replace(told, remedy=_remedy(name, spec, verdict, have, query)) if verdict.status == "fail" else told
 
 
 def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:

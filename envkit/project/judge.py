@@ -66,7 +66,8 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += _numpy(have, matrix)
     found += _conda(have, query)
     found += companion_findings(have, query)
-    found += installable_findings(have, query)
+    told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
+    found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _not_judged(manifest, have, found, matrix)
@@ -332,8 +333,12 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
 
 
 def _has_told(name: str, found: list[Finding]) -> bool:
-    """Whether it was said already that a package was not checked."""
-    return any(one.id == faults.NOT_JUDGED.id and one.title.startswith(f"Not checked: {name}") for one in found)
+    """Whether it was said already that a package was not checked, or that the index has another under its name."""
+    return any(
+        (one.id == faults.NOT_JUDGED.id and one.title.startswith(f"Not checked: {name}"))
+        or (one.id == faults.NOT_ON_INDEX.id and f" {name} " in one.title)
+        for one in found
+    )
 
 
 def _misspelled(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
