@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.compat.packages import requirements_of
 from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
@@ -33,6 +33,16 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
         return None
     needs = f"needs compute capability {lowest.min_compute_capability} or newer"
     return Verdict("companion-on-gpu", "fail", f"{package}{spec} {needs}, not {name or gpu.sm}", lowest.sources)
+
+
+def first_to_need(package: str, spec: str) -> Version | None:
+    """The first release that needs what a requirement's releases do; None where all do, or it is not on record."""
+    wanted = next(iter(requirements_of((package + spec,))), None)
+    for row, span in _rows() if wanted is not None else ():
+        if wanted is not None and row.package == package and some_version_meets((wanted.spec, span)):
+            bounds = [bound for operator, bound in span.clauses if operator == ">=" and any(bound.parts)]
+            return bounds[0] if bounds else None
+    return None
 
 
 def _number(capability: ComputeCapability) -> tuple[int, int]:

@@ -102,11 +102,11 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
         row.file: requirement
         for requirement in requirements
         for row in files
-        if row.package == requirement.package and _lies_in(requirement.spec, VersionSpec.parse(row.versions))
+        if row.package == requirement.package and lies_in(requirement.spec, VersionSpec.parse(row.versions))
     }
 
 
-def _lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
+def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
     """Whether every version that meets `spec` lies in a span such as `>=9,<10`."""
     outside = (VersionSpec(((_COMPLEMENT[operator], bound),)) for operator, bound in span.clauses)
     return not any(some_version_meets((spec, beyond)) for beyond in outside)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from envkit.base.versions import Version
+from envkit.compat.cuda_ends import cuda_end
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit, os_title
 
@@ -101,20 +102,26 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
             "runfile-on-os", "ok", f"CUDA {toolkit.version} officially supports {system.title}", toolkit.sources
         )
     if _came_later(system, toolkit):
-        known = "; ".join(_known_to_fit(system, toolkit, toolkits))
         detail = (
             f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
             f"does not support it there and has no packages of it for that system; only the unsupported runfile is left"
-            f"{f'. Known to fit: {known}' if known else ''}"
+            f"{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
+    end = cuda_end(system.os_id, toolkit.version)
+    if end is not None:
+        detail = (
+            f"NVIDIA does not support CUDA {toolkit.version} on {system.title}, for which CUDA {end.last_cuda} is the "
+            f"last. Only the unsupported runfile is left{_instead(system, toolkit, toolkits)}"
+        )
+        return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*end.sources, *toolkit.sources))))
     if listed is None or not toolkit.os_ids_complete:
         detail = f"it is not known whether CUDA {toolkit.version} supports {system.title}; the runfile may still work"
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
         f"CUDA {toolkit.version} does not officially support {system.title} (only "
         f"{', '.join(map(os_title, listed[:6]))}{' and others' if len(listed) > 6 else ''}): the runfile usually "
-        "installs with --override, but the vendor did not test it"
+        f"installs with --override, but the vendor did not test it{_instead(system, toolkit, toolkits)}"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
 
@@ -129,12 +136,19 @@ def _came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
     return own and dates[0] is not None and dates[1] is not None and dates[0] < dates[1]
 
 
+def _instead(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> str:
+    known = "; ".join(_known_to_fit(system, toolkit, toolkits))
+    return f". Known to fit: {known}" if known else ""
+
+
 def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:
-    """The first toolkit since the system came out that lists it, and the releases of its distribution listed here."""
-    later = (row for row in toolkits if row.version > toolkit.version and not _came_later(system, row))
-    first = next((row for row in later if system.os_id in (row.os_ids or ())), None)
-    if first is not None:
-        yield f"CUDA {first.version} on {system.title}"
+    """The nearest toolkit that lists the system, a later one first, and the releases of its distribution known here."""
+    listing = [row for row in toolkits if system.os_id in (row.os_ids or ())]
+    earlier = (row for row in reversed(listing) if row.version < toolkit.version)
+    later = (row for row in listing if row.version > toolkit.version and not _came_later(system, row))
+    nearest = next(later, None) or next(earlier, None)
+    if nearest is not None:
+        yield f"CUDA {nearest.version} on {system.title}"
     name = system.os_id.rstrip("0123456789.")
     alike = [os_id for os_id in toolkit.os_ids or () if os_id.rstrip("0123456789.") == name]
     if alike:

@@ -49,6 +49,8 @@ def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
     """Whether a requirement takes what a row tells of; another index than the default one may have other builds."""
     if row.platform and (row.platform != found.platform or wanted.variant or not wanted.default_index):
         return False
+    if row.architecture and row.architecture != found.base.architecture:
+        return False
     try:
         asked, told = VersionSpec.parse(wanted.spec), VersionSpec.parse(row.versions)
     except ValueError:

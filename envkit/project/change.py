@@ -15,6 +15,7 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Problem
+from envkit.project.installable import goes_with_the_rest
 from envkit.project.judge import Judged, is_fault
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
@@ -73,7 +74,14 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
     if change is None:
         return findings
     remedy = Remedy(f"Change the file to use {', '.join(change.told)}. Run again with --fix to see the whole change.")
-    return tuple([replace(one, remedy=remedy) if is_fault(one) else one for one in findings])
+    return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
+
+
+def _with(one: Finding, remedy: Remedy) -> Finding:
+    """A fault with a change as its fix; what helps against a pair that is known to break stands before it."""
+    if one.id == faults.KNOWN_TO_BREAK.id and one.remedy is not None:
+        remedy = replace(remedy, advice=f"{one.remedy.advice} Or: {remedy.advice}")
+    return replace(one, remedy=remedy)
 
 
 def _attempts(kind: str, text: str, judged: Judged) -> Iterator[Change]:
@@ -82,7 +90,8 @@ def _attempts(kind: str, text: str, judged: Judged) -> Iterator[Change]:
         one = have.item_of(wanted.package)
         if one is None or one.file or wanted.tool != "pip":
             continue
-        found = list(islice(fitting(wanted, build, query), _TRIED))
+        fit = (other for other in fitting(wanted, build, query) if goes_with_the_rest(wanted, other, have))
+        found = list(islice(fit, _TRIED))
         for other in found:
             if one.index_line and other.index_url and _meets(wanted, build, other):
                 yield _other_index(text, one, other)

@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_builds import companion_on_platform, is_for_usual_torch
-from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.compat.companion_gpus import companion_on_gpu, first_to_need
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import releases_of
@@ -100,6 +100,9 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
     if companion_on_platform(name, "", query.packages) is not None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
         return Remedy(f"{instead}: no release of {name} is made for {query.packages}.")
+    first = first_to_need(name, one.package.spec)
+    if first is not None:
+        return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")
     return None
 
 

@@ -17,6 +17,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen
+from envkit.project.nearest import fitting
 from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
@@ -39,7 +40,8 @@ def framework_findings(
         if (refused := next(against, None)) is not None:  # the package for the CPU is made for the same Pythons
             yield of_relation(refused, subject)
             return
-        yield _cpu(f"{wanted.package}{wanted.spec} installs a CPU build", subject, query)
+        fix = _gpu_build(wanted, build, query)
+        yield _cpu(f"{wanted.package}{wanted.spec} installs a CPU build", subject, query, fix)
         return
     if isinstance(build, Problem):
         yield from _problem(wanted, build, subject, have, query)
@@ -54,9 +56,45 @@ def framework_findings(
         judged = [_helped(item, wanted, build, query) if item.status is Status.FAIL else item for item in judged]
     yield from judged
     if origin == "system" and build.cuda is not None:
-        cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
-        title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
-        yield finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+        yield _system_cuda(build, have, subject, query)
+
+
+def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
+    """That a build loads CUDA from elsewhere: what another framework of the file brings may be of another major."""
+    cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
+    title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
+    for wanted, other in have.meant:
+        brings = wanted.tool == "pip" and cuda_comes_from(other, wanted, have.contents) == "inside"
+        if other.framework == build.framework or not brings:
+            continue
+        pairs = (("CUDA", build.cuda, other.cuda), ("cuDNN", build.cudnn, other.cudnn))
+        apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
+        if apart:
+            title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn}, but {other.named} brings {' and '.join(apart)}"
+            impact = "Unless the system has the others, it runs on the CPU, with an error about a missing library."
+            remedy = Remedy(_of_same_majors(build, other, query))
+            sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
+            return finding(
+                faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
+            )
+    return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+
+
+def _of_same_majors(build: FrameworkBuild, other: FrameworkBuild, query: Query) -> str:
+    """The nearest releases of each of two frameworks that go with the CUDA and cuDNN of the other."""
+    ways = []
+    for one, fixed in ((build, other), (other, build)):
+        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and _same_majors(row, fixed)]
+        later = next((row for row in rows if row.version > one.version), None)
+        near = later or next((row for row in reversed(rows) if row.version < one.version), None)
+        ways += [near.package] if near is not None and near.package else []
+    return f"Use {' or '.join(ways)}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
+
+
+def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
+    if build.cuda is None or other.cuda is None or build.cuda.major != other.cuda.major:
+        return False
+    return build.cudnn is not None and other.cudnn is not None and build.cudnn.major == other.cudnn.major
 
 
 def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, query: Query) -> Finding:
@@ -72,6 +110,14 @@ def _for_the_cpu(wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen) 
     if is_for_the_cpu(wanted, have.contents):
         return not (isinstance(build, Problem) and build.status is Status.FAIL)
     return False
+
+
+def _gpu_build(wanted: Wanted, build: FrameworkBuild | Problem, query: Query) -> str:
+    """The remedy for a build for the CPU that nobody asked for by name: the nearest build that runs on the GPUs."""
+    if wanted.variant == "cpu" or wanted.package.endswith("-cpu") or wanted.tool != "pip":
+        return _OTHER_INDEX
+    other = next((one for one in fitting(wanted, build, query) if one.index_url or one.on_pypi), None)
+    return _OTHER_INDEX if other is None else f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}."
 
 
 def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX) -> Finding:

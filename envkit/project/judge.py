@@ -23,6 +23,7 @@ from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
 from envkit.project.companions import companion_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
+from envkit.project.installable import installable_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
@@ -65,6 +66,8 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += _numpy(have, matrix)
     found += _conda(have, query)
     found += companion_findings(have, query)
+    told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
+    found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _not_judged(manifest, have, found, matrix)
@@ -296,7 +299,9 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     known = pairs_by_package()
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
-        name for name in dict.fromkeys(names) if is_compiled(name) and name not in known and f"{name}=" not in told
+        name
+        for name in dict.fromkeys(names)
+        if is_compiled(name) and name not in known and f"{name}=" not in told and not _has_told(name, found)
     ]
     if unknown:
         title = f"Not checked, because envkit has no data: {', '.join(unknown)}"
@@ -325,6 +330,15 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     elif not have.builds and not found and not have.contents.conda_cuda:
         title = "nothing in this file is known to use a GPU"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+
+
+def _has_told(name: str, found: list[Finding]) -> bool:
+    """Whether it was said already that a package was not checked, or that the index has another under its name."""
+    return any(
+        (one.id == faults.NOT_JUDGED.id and one.title.startswith(f"Not checked: {name}"))
+        or (one.id == faults.NOT_ON_INDEX.id and f" {name} " in one.title)
+        for one in found
+    )
 
 
 def _misspelled(have: Chosen, matrix: Matrix) -> Iterator[Finding]:

@@ -113,8 +113,10 @@ def _no_cuda(relation: str) -> Callable[[Query, FrameworkBuild], Verdict]:
 
     def refusal(query: Query, build: FrameworkBuild) -> Verdict:
         speaking = [build.cuda] if build.cuda else []
+        asked = query.request.cuda.exact if query.request.cuda else None
+        if asked is not None and build.cuda is not None and asked.starts_with(build.cuda):
+            speaking.append(asked)  # a build for 12 is installed with the release of 12 that is asked for
         if needs_system_cuda(build):
-            asked = query.request.cuda.exact if query.request.cuda else None
             served = [toolkit.version for toolkit in query.knowledge.serving(build)]
             speaking = [*([asked] if asked else []), *speaking, *served]
         refused = (cuda for cuda in speaking if relation in query.cuda_failures(cuda))

@@ -12,6 +12,7 @@ from envkit.solver.model import Choice, Conflict, NoPlan, Plan
 from envkit.solver.other_ways import other_ways
 from envkit.solver.query import Query
 from envkit.solver.request import Request
+from envkit.tables.jetson import JetsonWheel
 from envkit.tables.loader import read
 from envkit.tables.rows import JetPack
 
@@ -57,6 +58,23 @@ def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
         yield f"JetPack {row.jetpack} (L4T {row.l4t}) has {', '.join(parts)}"
 
 
+def _wheels(request: Request) -> Iterator[str]:
+    """NVIDIA's own wheels of what is asked for, for the L4T of the boards; the newest of each where all will do."""
+    majors = {row.l4t.major for row in _releases(request)}
+    for framework in request.frameworks:
+        rows = [
+            row
+            for row in read(JetsonWheel)
+            if row.framework == framework.name
+            and row.l4t in majors
+            and (framework.spec is None or framework.spec.holds(row.version))
+        ]
+        newest = {row.l4t: row for row in rows}
+        for row in newest.values():
+            where = f"L4T {row.l4t} from {row.first_l4t} on, with Python {row.python}"
+            yield f"NVIDIA's {framework.name} {row.version} for {where}: python -m pip install {row.url}"
+
+
 def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     """A plan that chooses nothing; none for a framework, nor where a GPU cannot have the CUDA asked for."""
     judged = tuple(_cuda_verdicts(request, knowledge))
@@ -66,7 +84,7 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
     notes = (_FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
-        notes = (*other_ways(Query(request, knowledge)), *notes)
+        notes = (*_wheels(request), *other_ways(Query(request, knowledge)), *notes)
         return NoPlan(request, tuple(_package_conflicts(request, knowledge)), warnings=notes)
     unknown = Verdict("platform", "unknown", _FROM_JETPACK)
     return Plan(

@@ -206,7 +206,15 @@ class Query:
         if needs_system_cuda(build):
             return self._against_all_of(build)
         meets = self.cuda_meets(build.cuda) or any(states_cuda(build, toolkit) for toolkit in self.wanted_toolkits)
-        return (*(() if meets else ("cuda-version",)), *self.cuda_failures(build.cuda))
+        failures = self.cuda_failures(build.cuda) or self._against_every_release(build.cuda)
+        return (*(() if meets else ("cuda-version",)), *failures)
+
+    def _against_every_release(self, line: Version) -> tuple[str, ...]:
+        """The relations that rule out every release of a line such as 12 that the request asks for."""
+        if self.request.cuda is None or len(line.parts) > 1 or not self.request.gpus:
+            return ()
+        found = [self.cuda_failures(row.version) for row in self.wanted_toolkits if row.version.starts_with(line)]
+        return found[-1] if all(found) and found else ()
 
     def _against_all_of(self, build: FrameworkBuild) -> tuple[str, ...]:
         """The relations that leave a build none of the toolkits that serve it; those against any, not all, where many.

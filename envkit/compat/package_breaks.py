@@ -1,0 +1,80 @@
+"""Releases that are known not to work beside another package, a CUDA or a Python, though their metadata allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import Requirement, lies_in, requirements_of
+from envkit.compat.software import some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageBreak
+from envkit.tables.rows import FrameworkBuild
+
+There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, tuple[tuple[PackageBreak, VersionSpec, Requirement], ...]]:
+    found: dict[str, list[tuple[PackageBreak, VersionSpec, Requirement]]] = {}
+    for row in read(PackageBreak):
+        own, other = requirements_of((row.package + row.versions, row.beside))
+        found.setdefault(row.package, []).append((row, own.spec, other))
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, str]]:
+    """Each reason why every release that a requirement allows breaks beside what is there, with what helps.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==0.28.1`.
+    """
+    rows = _rows().get(package, ())
+    wanted = next(iter(requirements_of((package + spec,))), None) if rows else None
+    for row, span, other in rows if wanted is not None else ():
+        there = beside.get(other.package)
+        if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
+            continue
+        detail = f"{package}{spec} does not work beside {there[0]}: {row.because}"
+        yield Verdict("package-breaks", "fail", detail, row.sources), row.instead
+
+
+def _is_in(there: Version | VersionSpec, span: VersionSpec) -> bool:
+    if isinstance(there, Version):
+        return span.holds(there)
+    return some_version_meets((there, span)) and lies_in(there, span)
+
+
+def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:
+    """On which side of each break a build stands: two alike break beside the same builds."""
+    name = package_of(build)
+    return tuple(
+        side
+        for package, rows in _rows().items()
+        for _, span, other in rows
+        for side in (
+            package == name and span.holds(build.version),
+            other.package == name and other.spec.holds(build.version),
+        )
+    )
+
+
+def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | None:
+    """Why one build is known to break beside another framework's; None where nothing is known."""
+    name = package_of(build)
+    for row, span, beside in _rows().get(name, ()):
+        if beside.package == package_of(other) and span.holds(build.version) and beside.spec.holds(other.version):
+            detail = f"{build.named} does not work beside {other.named}: {row.because}"
+            return Verdict("package-breaks", "fail", detail, row.sources)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _package_of(package: str) -> str:
+    return next((line.package for line in requirements_of((package,))), "")
+
+
+def package_of(build: FrameworkBuild) -> str:
+    """The name of a build's package as indexes compare it; '' for one without."""
+    return _package_of(build.package or "")

@@ -1,0 +1,126 @@
+"""Whether the default index holds a package beside a framework for a target, as a wheel or as sources."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from envkit.base.platforms import WINDOWS
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import requirements_of
+from envkit.compat.software import some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageWheels
+
+EVERY = "*"
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, tuple[tuple[PackageWheels, VersionSpec], ...]]:
+    found: dict[str, list[tuple[PackageWheels, VersionSpec]]] = {}
+    for row in read(PackageWheels):
+        (span,) = requirements_of((row.package + row.versions,))
+        found.setdefault(row.package, []).append((row, span.spec))
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def wheels_of(package: str, spec: str = "") -> tuple[PackageWheels, ...]:
+    """What is on record of the releases that a requirement allows, oldest first.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
+    """
+    rows = _rows().get(package, ())
+    wanted = next(iter(requirements_of((package + spec,))), None) if rows else None
+    if wanted is None:
+        return ()
+    return tuple(row for row, span in rows if some_version_meets((wanted.spec, span)))
+
+
+def package_has_wheel(
+    package: str, spec: str, platform: str, architecture: str, python: Version | None
+) -> Verdict | None:
+    """Why no wheel of these releases is for a target; None where one is, or where nothing is on record.
+
+    `unknown` where pip compiles it, and where a release that is not on record may have one.
+    """
+    rows = wheels_of(package, spec)
+    if not rows or any(has_wheel(row, platform, architecture, python) for row in rows):
+        return None
+    place = place_of(platform, architecture)
+    asked, target = f"{package}{spec}", _title(place)
+    pythons = _listed(tuple(dict.fromkeys(one for row in rows for one in pythons_at(row, place))))
+    sources = tuple(dict.fromkeys(key for row in rows for key in row.sources))
+    if any(row.source and _allowed(row, python) for row in rows):
+        what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
+        detail = f"{asked} has no wheel {what}: pip compiles its sources, with the compiler and CUDA of the machine"
+        return Verdict("package-compiled", "unknown", detail, sources)
+    if pythons and python is not None:
+        relation = "python-has-wheel"
+        detail = f"{asked} has wheels for {target} only for Python {pythons}, not {python}"
+    elif python is not None and any(row.source for row in rows):
+        relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
+    else:
+        others = _listed(tuple(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ())))
+        told = f"only for {others}" if others else "and no sources that pip could compile"
+        relation, detail = "platform", f"the default index has no {asked} for {target}, {told}"
+    bounded = not some_version_meets((_spec_of(package, spec), VersionSpec.parse(f">{_newest(package)}")))
+    return Verdict(relation, "fail" if bounded else "unknown", detail, sources)
+
+
+def has_wheel(row: PackageWheels, platform: str, architecture: str, python: Version | None) -> bool:
+    """Whether releases have a wheel that pip takes on a target; any Python does where none is named."""
+    pythons = pythons_at(row, place_of(platform, architecture))
+    if python is None or not pythons:
+        return bool(pythons)
+    return _allowed(row, python) and any(_serves(one, python) for one in pythons)
+
+
+def pythons_at(row: PackageWheels, place: str) -> tuple[str, ...]:
+    """The Pythons of the wheels for a place: 3.9, 3.8+ for it and later ones, * for all."""
+    for part in row.wheels or ():
+        name, *pythons = part.split()
+        if name == place:
+            return tuple(pythons)
+    return ()
+
+
+def place_of(platform: str, architecture: str) -> str:
+    """The word of the table for a system and processor."""
+    return platform if architecture == "x86_64" else f"{platform}-{architecture}"
+
+
+def _serves(word: str, python: Version) -> bool:
+    if word == EVERY:
+        return True
+    known = Version.parse(word.rstrip("+"))
+    return python.release(2) >= known if word.endswith("+") else python.release(2) == known
+
+
+def _allowed(row: PackageWheels, python: Version | None) -> bool:
+    """Whether a release allows a Python; a bound that cannot be read allows all."""
+    if python is None or not row.requires_python:
+        return True
+    try:
+        wanted = VersionSpec.parse(row.requires_python)
+    except ValueError:
+        return True
+    return some_version_meets((wanted, VersionSpec.parse(str(python))))
+
+
+def _title(place: str) -> str:
+    """A system and processor in words: Windows, Linux aarch64."""
+    platform, _, architecture = place.partition("-")
+    return "Windows" if platform == WINDOWS else f"Linux {architecture or 'x86_64'}"
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words)
+
+
+def _spec_of(package: str, spec: str) -> VersionSpec:
+    return next((line.spec for line in requirements_of((package + spec,))), VersionSpec())
+
+
+def _newest(package: str) -> Version:
+    """The last release on record."""
+    return max(bound for _, span in _rows()[package] for _, bound in span.clauses)

@@ -1,0 +1,152 @@
+"""Judges whether the packages beside a framework can be installed on the target, and what breaks beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import replace
+from envkit.base.names import normalized
+from envkit.base.platforms import WINDOWS
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.package_breaks import There, package_breaks
+from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, wheels_of
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.check_parts import finding
+from envkit.dockerfile.clashes import specs_of
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.packages import Places
+from envkit.project.choose import Chosen
+from envkit.project.framework import of_relation
+from envkit.project.model import Item
+from envkit.project.places import is_pytorch
+from envkit.project.subject import subject_of
+from envkit.solver.query import Query
+from envkit.tables.loader import read
+from envkit.tables.pairs import MisleadingPackage, PackageWheels
+from envkit.tables.rows import FrameworkBuild
+
+_CUDA_OF = "pytorch"  # the packages load the CUDA of its build
+_ALIKE = ("torchvision", "torchaudio", "torchtext")  # PyTorch's index has them for the Pythons of the default index
+_AT_PYTORCH = ("torch", "triton", "xformers", "vllm", "flashinfer")
+
+
+def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
+    """The packages that the default index has no wheel of for the target, and those that break beside others."""
+    for one in have.items:
+        if one.package.tool == "pip" and one.package.wheel is None:
+            yield from _wheel(one, have, query)
+            yield from _name(one)
+    for one, verdict, instead in _breaks(have, _beside(have)):
+        yield finding(
+            faults.KNOWN_TO_BREAK,
+            Status.FAIL,
+            verdict.detail,
+            subject_of(one),
+            impact="The installer takes them, and the build, the import, or the first use fails.",
+            remedy=Remedy(instead),
+            sources=verdict.sources,
+        )
+
+
+def goes_with_the_rest(wanted: Wanted, build: FrameworkBuild, have: Chosen) -> bool:
+    """Whether nothing in the file is known to break beside another build of one of its frameworks."""
+    beside = _beside(have) | {wanted.package: (wanted.package, build.version)}
+    if build.cuda is not None and build.framework == _CUDA_OF:
+        beside["cuda"] = f"CUDA {build.cuda}", build.cuda
+    return next(_breaks(have, beside), None) is None
+
+
+def _breaks(have: Chosen, beside: dict[str, There]) -> Iterator[tuple[Item, Verdict, str]]:
+    for one in have.items:
+        if one.package.tool == "pip":
+            spec = one.package.spec.partition("+")[0]
+            for verdict, instead in package_breaks(normalized(one.package.name), spec, beside):
+                yield one, verdict, instead
+
+
+def _name(one: Item) -> Iterator[Finding]:
+    """That the default index has something else under a name, where no other place is named for it."""
+    name = normalized(one.package.name)
+    row = next((row for row in read(MisleadingPackage) if row.package == name), None)
+    if row is not None and not _is_elsewhere(one.package.places, name):
+        impact = "The installer fails, or installs something else."
+        remedy = Remedy(row.instead)
+        yield finding(
+            faults.NOT_ON_INDEX,
+            Status.FAIL,
+            row.because,
+            subject_of(one),
+            impact=impact,
+            remedy=remedy,
+            sources=row.sources,
+        )
+
+
+def _is_elsewhere(places: Places, name: str) -> bool:
+    """Whether another place than the default index may have a package; PyTorch's own has what goes with PyTorch."""
+    if places.index:
+        return True
+    others = [place for place in places.more.split() if not is_pytorch(place)]
+    return bool(others) or (bool(places.more) and name.startswith(_AT_PYTORCH))
+
+
+def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
+    package, request = one.package, query.request
+    name, spec = normalized(package.name), package.spec.partition("+")[0]
+    elsewhere = _is_elsewhere(package.places, name)
+    if elsewhere and not (name in _ALIKE and is_pytorch(f"{package.places.index} {package.places.more}")):
+        return
+    verdict = package_has_wheel(name, spec, query.packages, request.architecture, have.python)
+    if verdict is None or (elsewhere and verdict.relation != "python-has-wheel"):
+        return
+    told = of_relation(verdict, subject_of(one))
+    if verdict.relation == "package-compiled":
+        told = replace(told, title=f"Not checked: {told.title}")
+    yield replace(told, remedy=_remedy(name, spec, verdict, have, query)) if verdict.status == "fail" else told
+
+
+def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:
+    """The newest releases that have a wheel for the target, the Pythons of the one asked for, or another system."""
+    architecture = query.request.architecture
+    fitting = [row for row in wheels_of(name) if has_wheel(row, query.packages, architecture, have.python)]
+    ways = []
+    if verdict.relation == "python-has-wheel":
+        pythons = _pythons(wheels_of(name, spec), place_of(query.packages, architecture))
+        ways += [f"use Python {pythons}"] if pythons else []
+    if fitting:
+        ways.append(f"use {name} {_last(fitting[-1])}, the newest with a wheel for the target, and what goes with it")
+    else:
+        place = place_of(query.packages, architecture)
+        last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
+        ways += ["use WSL"] if query.packages == WINDOWS else []
+        if last is not None and verdict.relation == "platform":
+            pythons = ", ".join(pythons_at(last, place))
+            what = f"the last with wheels for it (Python {pythons}), and what goes with it"
+            ways.append(f"use {name} {_last(last)}, {what}")
+    return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
+
+
+def _pythons(rows: tuple[PackageWheels, ...], place: str) -> str:
+    return ", ".join(dict.fromkeys(one for row in rows for one in pythons_at(row, place)))
+
+
+def _last(row: PackageWheels) -> str:
+    """The last release of a span such as >=0.21,<=0.23."""
+    return row.versions.rpartition(",")[2].lstrip("<=")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _beside(have: Chosen) -> dict[str, There]:
+    """What the file installs: by its build where that is known, else as it is asked for."""
+    found: dict[str, There] = dict(specs_of(one.package for one in have.items))
+    for wanted, build in have.meant:
+        found[wanted.package] = f"{wanted.package} {build.version}", build.version
+        if build.framework == _CUDA_OF and build.cuda is not None and not build.cpu_only:
+            found["cuda"] = f"CUDA {build.cuda}", build.cuda
+    if have.python is not None:
+        found["python"] = f"Python {have.python}", have.python
+    return found

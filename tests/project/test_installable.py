@@ -1,0 +1,131 @@
+"""Packages beside a framework: whether the index has a wheel of them for the target, and what they break beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from envkit.api.project import project_change, project_report
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Finding, Status
+from envkit.compat.package_wheels import package_has_wheel
+from envkit.tables import Matrix
+from tests.project.test_expected import request_of
+
+
+def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
+    file = folder / "requirements.txt"
+    file.write_text(text)
+    return project_report(str(file), request_of(target, Matrix.load()), Matrix.load()).findings
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "told", "helps"),
+    [
+        (
+            "tensorflow==2.17.0\ntensorflow-addons==0.23.0",
+            "--python 3.12",
+            "only for Python 3.9, 3.10, 3.11, not 3.12",
+            "Use Python 3.9, 3.10, 3.11",
+        ),
+        ("tensorflow==2.16.1\ntensorflow-addons==0.23.0", "--python 3.11", "Keras 3", "TensorFlow 2.15 or older"),
+        (
+            "tensorflow==2.17.0\ntensorflow-text==2.17.0",
+            "--os windows --python 3.11",
+            "for Windows, only for Linux x86_64",
+            "Use WSL, or use tensorflow-text 2.10.0",
+        ),
+        ("tensorflow==2.17.0\ntensorflow-text==2.16.1", "--python 3.11", "requires tensorflow<2.17,>=2.16.1", ""),
+        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no sources that pip could compile", "0.3.0"),
+        ("torch==2.1.0\nhorovod==0.28.1", "--python 3.10", "C++17", "PyTorch 2.0 or older"),
+        ("tensorflow==2.0.0\nkeras==2.2.4", "--python 3.7", "get_default_graph", "Keras 2.3.1"),
+        ("torch==2.5.1\nbitsandbytes==0.42.0", "--python 3.10", "beside CUDA 12.4", "newer bitsandbytes"),
+        ("torch==1.7.1\napex", "--python 3.8", "unrelated package", "from its repository"),
+        ("torch==2.2.0\ncudf==0.6.1.post1", "--python 3.8", "a placeholder", "cudf-cu12"),
+        (
+            "torch==1.13.1\ntorchvision==0.14.1",
+            "--os windows --python 3.11",
+            "torch==1.13.1 has wheels for Windows only for Python 3.7, 3.8, 3.9, 3.10, not 3.11",
+            "torch==2.0.0",
+        ),
+        (
+            "--extra-index-url https://download.pytorch.org/whl/cu116\ntorch==1.13.1+cu116\nbitsandbytes==0.40.2",
+            "--python 3.10",
+            "beside CUDA 11.6",
+            "0.39.1",
+        ),
+        ("pytorch==1.0.2", "--python 3.8", "holds no PyTorch", "Write torch"),
+        ("tensorflow==2.13.1\ntorch==2.4.1", "--python 3.10", "typing-extensions", ""),
+        ("tensorflow==2.17.0\ntensorflow-probability==0.25.0", "--python 3.11", "requires tensorflow>=2.18", ""),
+        ("torch==2.6.0\ntorchcodec==0.7.0", "--python 3.11", "requires torch>=2.8,<2.9", ""),
+        ("torch==2.4.0\nsglang==0.5.9", "--python 3.11", "sglang 0.5.9 requires torch==2.9.1", ""),
+        (
+            "cudf-cu12==26.10.2",
+            '--python 3.12 --gpu "GeForce GTX 1080" --driver 580.95.05',
+            "compute capability 7.0 or newer",
+            "before 24.2",
+        ),
+    ],
+)
+def test_what_cannot_be_installed_or_breaks_is_told(
+    lines: str, target: str, told: str, helps: str, tmp_path: Path
+) -> None:
+    failed = [one for one in findings_on(f"{lines}\n", target, tmp_path) if one.status is Status.FAIL]
+    found = [one for one in failed if told in one.title]
+    assert found, [one.title for one in failed]
+    assert found[0].sources and not [one for one in failed if "no data" in one.title]
+    assert found[0].remedy is not None and helps in found[0].remedy.advice
+
+
+@pytest.mark.parametrize(
+    ("lines", "target"),
+    [
+        ("tensorflow==2.15.0\ntensorflow-addons==0.23.0", "--python 3.11"),
+        ("tensorflow==2.17.0\ntensorflow-text==2.17.0", "--python 3.11"),
+        ("torch==2.5.1\nbitsandbytes==0.43.1", "--python 3.10"),
+        ("torch==2.0.1\nhorovod==0.28.1", "--python 3.10"),
+        ("tensorflow==2.15.0\nkeras==2.15.0", "--python 3.10"),
+        ("tensorflow==2.14.0\ntorch==2.4.1", "--python 3.10"),
+        ("tensorflow==2.13.1\ntorch==2.1.2", "--python 3.10"),
+        ("-f https://example.org/wheels\ntorch==2.1.0\npytorch3d==0.7.4", "--python 3.11"),  # may be there
+        ("torch==2.8.0\ntorchcodec==0.7.0", "--python 3.11"),
+    ],
+)
+def test_what_goes_together_is_not_doubted(lines: str, target: str, tmp_path: Path) -> None:
+    assert not [one.title for one in findings_on(f"{lines}\n", target, tmp_path) if one.status is Status.FAIL]
+
+
+def test_a_release_that_is_not_on_record_may_have_a_wheel() -> None:
+    python = Version.parse("3.14")
+    pinned = package_has_wheel("torchtext", "==0.18.0", "linux", "x86_64", python)
+    assert pinned is not None and pinned.status == "fail"
+    opened = package_has_wheel("torchtext", ">=0.18", "linux", "x86_64", python)
+    assert opened is not None and opened.status == "unknown"
+    assert package_has_wheel("torchtext", "==99.0", "linux", "x86_64", python) is None
+    assert package_has_wheel("torchtext", "==0.18.0", "linux", "x86_64", Version.parse("3.11")) is None
+
+
+def test_the_wheels_of_torch_on_arm_are_for_the_cpu(tmp_path: Path) -> None:
+    target = "--arch aarch64 --gpu GH200 --driver 570.133.20 --python 3.12 --os ubuntu22.04"
+    (one,) = findings_on("torch==2.8.0\n", target, tmp_path)
+    assert one.status is Status.WARN and "installs a CPU build" in one.title
+    assert one.remedy is not None and "cu129" in one.remedy.advice
+    assert not [one for one in findings_on("torch==2.11.0\n", target, tmp_path) if "CPU build" in one.title]
+
+
+def test_libraries_of_another_major_do_not_serve_what_loads_them(tmp_path: Path) -> None:
+    found = findings_on("torch==2.3.1\nonnxruntime-gpu==1.19.2\n", "--python 3.10 --driver 535.183.01", tmp_path)
+    (told,) = [one for one in found if one.status is Status.WARN]
+    assert "but PyTorch 2.3.1 brings cuDNN 8.9" in told.title
+    assert told.remedy is not None and "torch==2.4.0" in told.remedy.advice
+    same = findings_on("torch==2.4.1\nonnxruntime-gpu==1.19.2\n", "--python 3.10 --driver 535.183.01", tmp_path)
+    assert not [one for one in same if one.status is Status.WARN]
+
+
+def test_a_change_does_not_bring_what_breaks(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("torch\nbitsandbytes==0.41.3\n")
+    target = '--python 3.10 --gpu "GeForce RTX 3090" --driver 535.183.01'
+    _, change, _ = project_change(str(file), request_of(target, Matrix.load()), Matrix.load())
+    assert change is not None and change.told[-1] == "torch==2.7.1+cu118"  # of whose CUDA it has a library

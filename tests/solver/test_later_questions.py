@@ -1,0 +1,48 @@
+"""What the third sixty questions and the next forty taught (questions-3, questions-4)."""
+
+from __future__ import annotations
+
+from envkit.solver.having import resolve_having
+from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
+
+
+def test_a_toolkit_that_the_systems_last_guide_ends_before_is_not_supported() -> None:
+    """CUDA 12.4's installation guide has a chapter for RHEL 7 and CentOS 7, that of 12.6 has none."""
+    plan = plan_of(ask(cuda="12.6", os_id="centos7"))
+    assert status_of(plan, "runfile-on-os") == {"warn"}
+    assert any(
+        "for which CUDA 12.4 is the last" in line and "CUDA 12.4.0 on CentOS 7" in line for line in plan.warnings
+    )
+    assert status_of(plan_of(ask(cuda="12.4.0", os_id="centos7")), "runfile-on-os") == {"ok"}
+    focal = plan_of(ask(cuda="13.0", os_id="ubuntu20.04"))
+    assert any("CUDA 12.9.2 on Ubuntu 20.04" in line and "Ubuntu 22.04" in line for line in focal.warnings)
+
+
+def test_tensorflow_and_pytorch_that_require_two_typing_extensions() -> None:
+    refused = refusal_of(ask("tensorflow==2.13.1", "pytorch==2.4.1", python="3.10"))
+    assert any("typing-extensions" in conflict.detail for conflict in refused.conflicts)
+    assert plan_of(ask("tensorflow==2.12.0", "pytorch==2.4.1", python="3.10")).choice.builds
+
+
+def test_a_build_for_a_whole_line_of_cuda_needs_a_release_that_knows_the_gpu() -> None:
+    """TensorRT's packages for CUDA 12 run with 12.1, but 12.8 is the first for Blackwell (NVIDIA/TensorRT#4525)."""
+    refused = refusal_of(ask("tensorrt==10.12", cuda="12.1", gpus=("GeForce RTX 5060 Ti",)))
+    assert "needs CUDA 12.8 or newer" in refused.conflicts[0].detail and offers(refused, "cuda")[0] == "12.8"
+    assert plan_of(ask("tensorrt==10.12", cuda="12.8", gpus=("GeForce RTX 5060 Ti",))).choice.builds
+    assert plan_of(ask("tensorrt==10.12", cuda="12.1", gpus=("GeForce RTX 3090",))).choice.builds
+
+
+def test_a_build_gets_a_cudnn_of_its_own_major() -> None:
+    choice = plan_of(ask("paddlepaddle==2.4.1", gpus=("GeForce RTX 3090",))).choice
+    assert choice.cudnn is not None and choice.cudnn.version.major == 8
+
+
+def test_a_board_is_told_of_nvidias_wheels_for_it() -> None:
+    asked = ask("pytorch==2.1", gpus=("Jetson Orin Nano",), architecture="aarch64", platform="jetson")
+    told = " ".join(resolve_having(asked, matrix()).warnings)
+    assert "L4T 36 from 36.2.0 on, with Python 3.10" in told and "cp38" in told and "2.5.0" not in told
+
+
+def test_windows_is_told_of_nvidias_tensorflow_inside_wsl() -> None:
+    refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 4060",), platform="windows"))
+    assert any(way.startswith("in WSL, NVIDIA's build of TensorFlow 1.15") for way in refused.warnings)
