@@ -70,7 +70,7 @@ _LOOKS = regex(
     r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
     r"|readlink"
     r"|apt(?:-cache)? (?:list|show|policy|search)|(?:uv )?pip3? (?:list|show|freeze|check|--version|-V)"
-    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc (?:--version|-V)|nvidia-smi)\b"
+    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc(?: --version| -V|$)|nvidia-smi)\b"
     rf"|\bimport {_FRAMEWORK}\b|\bfind_spec\b"
     rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
 )  # what only asks whether a thing is there
@@ -108,6 +108,11 @@ def used(text: Text) -> int:
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def looks(command: str) -> bool:
+    """Whether a command only asks whether a thing is there."""
+    return _LOOKS.search(command) is not None
 
 
 def last_failure(text: Text, offset: int) -> int:
