@@ -39,6 +39,13 @@ _STOPS = regex(
     r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b|\bnan\b"
     r"|\bfailed\b|\bXid\b"
 )
+_WARNING = regex(
+    r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
+)
+_FAILS = regex(
+    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
+    r"|\berror: "
+)
 _EVENT = regex(r"\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
@@ -53,7 +60,7 @@ _LASTING = frozenset(
         *("external-power-missing", "geforce-p2p-hang", "gpu-count-mismatch", "gpu-fallen-off-bus"),
         *("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "gsp-timeout", "hw-power-brake"),
         *("inforom-corrupted", "iommu-translation-hang", "kubernetes-gpu-unhealthy", "memlock-too-low"),
-        *("more-threads-than-processors", "nccl-error-unnamed", "nccl-wrong-interface", "nvidia-smi-hangs"),
+        *("nccl-error-unnamed", "nccl-wrong-interface", "nvidia-smi-hangs"),
         *("nvlink-inactive", "pcie-gen-degraded", "pcie-link-errors", "pcie-width-degraded", "peermem-not-loaded"),
         *("persistence-off", "power-limit-lowered", "power-supply-overloaded", "process-out-of-memory"),
         *("profiling-counters-restricted", "resizable-bar-off", "rm-init-adapter-failed", "row-remap-failed"),
@@ -101,7 +108,17 @@ def is_over(text: Text, offset: int) -> bool:
 
 def harmless(text: Text, offset: int) -> bool:
     """Whether what was said at `offset` hindered nobody, where nobody tells of trouble."""
-    return went_on(text, offset) or (at_work(text) and (only_looked(text, offset) or _of_pip(text, offset)))
+    if went_on(text, offset):
+        return True
+    return at_work(text) and (only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
+
+
+def _only_warned(text: Text, offset: int) -> bool:
+    """Whether it is a warning, and nothing fails below it."""
+    index = text.index(offset)
+    if not any(_WARNING.search(line) for line in text.lines[max(index - 1, 0) : index + 1]):
+        return False
+    return _FAILS.search(text.whole, offset + len(text.line_at(offset))) is None
 
 
 def _from_container(text: Text, signature: str, offset: int) -> bool:
