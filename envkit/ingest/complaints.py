@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
+from envkit.ingest.at_work import harmless, is_over
 from envkit.ingest.computed import computed, settled
 from envkit.ingest.ends import ended
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
+from envkit.ingest.trouble import troubled
 from envkit.model import COMPLAINT, Message
 
 _MOST = 40  # places that are looked at: a log that repeats its words says nothing more
@@ -86,6 +88,8 @@ def _complaints(text: Text) -> Iterator[Message]:
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
         if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
+            continue
+        if not troubled(text) and (is_over(text, match.start()) or harmless(text, match.start())):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())

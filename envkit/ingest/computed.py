@@ -30,13 +30,15 @@ _PRINTED = regex(
     r"|^(?:Result = PASS|Test PASSED|# Avg bus bandwidth {1,8}: {1,4}\d)"
     r"|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b|\[(?:Cuda|Gpu)Device\(id=\d"
     r"| {2}100% GPU {2}|/device:GPU:0 with \d{2,7} MB memory|msg=\"inference compute\"[^\n]{0,200}\blibrary=cuda"
-    r"|\bLoading model weights took \d|^SUCCESS!$|\bPaddlePaddle works well on \d{1,3} GPU",
+    r"|\bLoading model weights took \d|^SUCCESS!$|\| CUDA {1,10}\|[^\n]{0,60}\d ± \d"
+    r"|= [\d.]{3,12} billion interactions per second"
+    r"|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
 _WORDS = (
     *("device='cuda:", "Result = PASS", "Test PASSED", "# Avg bus bandwidth", "layers to GPU", "CudaDevice(id="),
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
-    "PaddlePaddle works well on",
+    *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second"),
 )
 _ON_GPU = regex(r"\.cuda\(|\bdevice ?= ?f?[\"']cuda|\.to\( ?f?[\"']cuda|\.device\([\"']cuda")
 _FAILED = regex(
@@ -70,13 +72,16 @@ _LOOKS = regex(
     r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
     r"|readlink"
     r"|apt(?:-cache)? (?:list|show|policy|search)|(?:uv )?pip3? (?:list|show|freeze|check|--version|-V)"
-    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc (?:--version|-V)|nvidia-smi)\b"
+    r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc(?: --version| -V|$)|nvidia-smi)\b"
     rf"|\bimport {_FRAMEWORK}\b|\bfind_spec\b"
     rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
 )  # what only asks whether a thing is there
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
-_FOUND = regex(r"PhysicalDevice\(name='/physical_device:GPU:\d")
+_FOUND = regex(
+    r"PhysicalDevice\(name='/physical_device:GPU:\d|^ {2}\d: NVIDIA [^\n]{3,60} \(sm_\d{2,3}, [\d.]{1,8} GiB / ",
+    re.MULTILINE,
+)
 _LONGEST = 60  # lines that a program prints
 
 
@@ -101,13 +106,18 @@ def places(text: Text) -> Iterator[int]:
 def used(text: Text) -> int:
     """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
     seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
-    seen += [match.start() for match in text.matches(_FOUND, "/physical_device:GPU:")]
+    seen += [match.start() for match in text.matches(_FOUND, "/physical_device:GPU:", ": NVIDIA ")]
     seen += [
         match.start()
         for match in text.matches(_COLLECTED, "Is CUDA available:")
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def looks(command: str) -> bool:
+    """Whether a command only asks whether a thing is there."""
+    return _LOOKS.search(command) is not None
 
 
 def last_failure(text: Text, offset: int) -> int:

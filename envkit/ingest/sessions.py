@@ -23,7 +23,7 @@ _REPAIRS = regex(
     r"|mknod|systemctl (?:re)?start|nvidia-smi (?:-r|-pm|-c|--gpu-reset)\b)"
 )
 _BACK = regex(r"[#$>%] ?(?:exit|logout)\b")
-_ENGINES = frozenset(("docker", "podman", "nerdctl", "kubectl", "singularity", "apptainer", "enroot"))
+ENGINES = frozenset(("docker", "podman", "nerdctl", "kubectl", "singularity", "apptainer", "enroot"))
 _CONTAINER = regex(r"@(?=[a-f]{0,11}\d)[0-9a-f]{12}:")
 _ENTERS = regex(r"[#$>%] ?(?:ssh|salloc|srun|wsl|distrobox enter|toolbox enter)\b")
 _RUN = regex(
@@ -119,7 +119,7 @@ def goes_on_to(text: Text, offset: int, end: int) -> bool:
 def inside_container(text: Text, offset: int) -> bool:
     """Whether the prompt above is a container's, or its command runs in one: what is there is not the host's."""
     command = command_above(text, offset)
-    return bool(_CONTAINER.search(command) or machine_of(command) in _ENGINES)
+    return bool(_CONTAINER.search(command) or machine_of(command) in ENGINES)
 
 
 def python_of(command: str) -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.answers import acknowledged, of_a_document
+from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
@@ -91,7 +92,9 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 place = match.start(), match.end()
                 if acknowledged(text, match.start()) or of_a_document(text, match.start()):
                     continue
-                if over(text, signature.signature, match.start()):
+                if over(text, signature.signature, match.start()) or outweighed(
+                    text, signature.signature, match.start()
+                ):
                     continue
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())

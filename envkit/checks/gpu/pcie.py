@@ -155,7 +155,8 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu, gpus: tupl
     if outside := _outside(environment):
         return ok(f"{gpu.title}: x{now}, {_BY_CABLE}", subject=gpu.subject, evidence=[*evidence, *outside])
     on_board = on_nvswitch_board(gpu.name)  # which has no slots
-    if not gpu.data_center and any(_wider(other, now) for other in gpus):
+    complained_of = seen(environment, _NARROW.id, "complaint-lspci")  # slow, and lspci calls a link degraded
+    if not gpu.data_center and not complained_of and any(_wider(other, now) for other in gpus):
         words = "another slot has more, as on most desktop boards"
         return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
     if not gpu.busy or not (on_board or now * 2 < expected):

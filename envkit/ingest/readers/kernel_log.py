@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
+from envkit.ingest.at_work import is_over
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.ends import ended, of_an_older_boot
 from envkit.ingest.readers.proc_version import loaded_module
@@ -70,6 +71,6 @@ def _lines(text: Text) -> Iterator[Clue]:
     for line in text.lines:
         if _PREFIX.match(line) and line not in seen and relevant(line):
             seen.add(line)
-            if not of_an_older_boot(text, position):
+            if not (of_an_older_boot(text, position) or is_over(text, position)):
                 yield Item("kernel.log", line, line, position)
         position += len(line) + 1

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.ingest.answers import acknowledged
+from envkit.ingest.at_work import outweighed
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.ends import ended
 from envkit.ingest.sentences import denied
@@ -49,8 +51,13 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _said(text: Text, pattern: re.Pattern[str], needle: str, lines: int = 1) -> Iterator[re.Match[str]]:
-    """The errors that are there: `the "…" is gone` tells of none, nor does one before a restart that helped."""
+    """The errors that are there: `the "…" is gone` tells of none, nor does one before a restart that helped, or of a
+    GPU that is off until a program wants it.
+    """
     over = max(ended(text, id) for id in _CHECKS)
     for match in text.matches(pattern, needle, lines=lines):
-        if match.start() > over and not denied(text, match.start(), match.end()):
+        place = match.start()
+        if place <= over or denied(text, place, match.end()):
+            continue
+        if not (acknowledged(text, place) or outweighed(text, _CHECKS[1], place)):
             yield match

@@ -1,0 +1,210 @@
+"""What a machine at work outweighs: where nobody tells of trouble and the GPU is used, a remark of a log is none.
+
+A program that printed a warning went on to compute; somebody looked for a thing that nothing here needs; an event is
+older than the last look that found the GPU at work; Kubernetes tried again and the pod runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.answers import PROMPT, command_above, command_index
+from envkit.ingest.computed import looks, used
+from envkit.ingest.dates import days_between, look_date
+from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
+from envkit.ingest.text import Text
+from envkit.ingest.trouble import troubled
+from envkit.model.kept import kept
+
+_BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
+_LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
+_RESULT = regex(
+    r"\d ?(?:it/s|s/it|ms/step|s/step|tok(?:ens?)?/s|img/s|images/s|samples/s|steps/s|fps|t/s|TFLOPS?|TFLOP/s)\b"
+    r"|\b\d[\d.]{0,8} ?ms$|\b(?:loss|acc(?:uracy)?|mAP|auc)['\x22]?(?: |: ?|=| = )\d"
+    r"|\b(?:[Ee]poch|iter|step)[ :]{1,2}\d{1,7}\b"
+    r"|\bPrompt executed in \d|\bstartup complete\b|\bRunning on (?:local URL|http)|\b[Tt]raining (?:is )?finished\b"
+    r"|\| READY\b|\bREADY *\||\bReady$|\bTest PASSED\b|Result = PASS\b|device='cuda:\d|\brunner started in \d"
+)
+_DEVICE = regex(
+    r"\b(?:cuda|CUDA|gpu|GPU):\d\b|\bGPU available: True\b|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b"
+    r"|\bDevice \d: NVIDIA\b|\blibrary=cuda\b|\bMetrics for GPU \d|\bNVIDIA (?:GeForce|RTX|[ABHLT]\d)\b|\bCudaDevice\("
+)
+_ON_CPU = regex(
+    r"\b[Dd]evice(?:: |=| )\"?cpu\b|\b(?:[Ff]alling|[Ff]alls?|[Ff]ell) back to (?:the )?CPU\b|\bGPU available: False\b"
+    r"|\bCUDA available: False\b|\b[Uu]sing (?:the )?CPU\b|\b100% CPU\b|\bno (?:CUDA|GPU)\b|\boffloaded 0/"
+)
+_STOPS = regex(
+    r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b|\bnan\b"
+    r"|\bfailed\b|\bXid\b"
+)
+_WARNING = regex(
+    r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
+)
+_FAILS = regex(
+    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
+    r"|\berror: "
+)
+_EVENT = regex(r"\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
+_STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
+_STATE = regex(
+    r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
+    r"|CreateContainerError|UnexpectedAdmissionError|NotReady|Evicted|OOMKilled)\b"
+)
+_LASTING = frozenset(
+    (
+        *("acs-blocks-p2p", "bad-cuda-env-vars", "collective-timed-out", "container-loses-gpu"),
+        *("cuda-broken-after-suspend", "cudnn-autotune-off", "data-loader-starves", "device-order-confusion"),
+        *("disk-full-at-install", "display-server-on-compute-gpu", "driver-module-crashed", "ecc-uncorrectable"),
+        *("external-power-missing", "geforce-p2p-hang", "gpu-count-mismatch", "gpu-fallen-off-bus"),
+        *("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "gsp-timeout", "hw-power-brake"),
+        *("inforom-corrupted", "iommu-translation-hang", "kubernetes-gpu-unhealthy", "memlock-too-low"),
+        *("nccl-error-unnamed", "nccl-wrong-interface", "nvidia-smi-hangs"),
+        *("nvlink-inactive", "pcie-gen-degraded", "pcie-link-errors", "pcie-width-degraded", "peermem-not-loaded"),
+        *("persistence-off", "power-limit-lowered", "power-supply-overloaded", "process-out-of-memory"),
+        *("profiling-counters-restricted", "resizable-bar-off", "rm-init-adapter-failed", "row-remap-failed"),
+        *("row-remap-pending", "shm-too-small", "thermal-throttle", "unattended-upgrade-of-driver", "vgpu-unlicensed"),
+        *("vm-gpu-unsupported-by-release", "xid-other"),
+    )
+)  # what slows or threatens a GPU that computes
+_LOADING = "nvrm: loading"
+_MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
+_NVCC = regex(r"\bnvcc\b")
+_OF_ONE_LOOK = 3  # lines: the command, the traceback, and a remark
+_DRIVER = ("driver-not-installed", "driver-module-not-loaded")
+_ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.", re.MULTILINE)
+_PIP = "which is incompatible"
+_INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
+_LONGEST = 400  # lines of one answer
+_OLD = 1  # days
+
+
+@kept
+def at_work(text: Text) -> bool:
+    """Whether the text shows a GPU that is used, and nobody who tells of trouble."""
+    return not troubled(text) and (used(text) >= 0 or _busy(text))
+
+
+def _busy(text: Text) -> bool:
+    """Whether nvidia-smi lists a program that computes on a GPU that is loaded."""
+    return any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")) and any(
+        True for _ in text.matches(_LOADED, "%")
+    )
+
+
+def outweighed(text: Text, signature: str, offset: int) -> bool:
+    """Whether a message of a check at `offset` is no trouble on a machine that works."""
+    lasting = signature.partition("/")[0] in _LASTING
+    if is_over(text, offset):
+        return True
+    return not (lasting or troubled(text)) and (harmless(text, offset) or _from_container(text, signature, offset))
+
+
+def is_over(text: Text, offset: int) -> bool:
+    """Whether what a log tells at `offset` is of the past on a machine that works."""
+    return not troubled(text) and (_event_is_over(text, offset) or (at_work(text) and _long_ago(text, offset)))
+
+
+def harmless(text: Text, offset: int) -> bool:
+    """Whether what was said at `offset` hindered nobody, where nobody tells of trouble."""
+    if went_on(text, offset):
+        return True
+    return at_work(text) and (only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
+
+
+def _only_warned(text: Text, offset: int) -> bool:
+    """Whether it is a warning, and nothing fails below it."""
+    index = text.index(offset)
+    if not any(_WARNING.search(line) for line in text.lines[max(index - 1, 0) : index + 1]):
+        return False
+    return _FAILS.search(text.whole, offset + len(text.line_at(offset))) is None
+
+
+def _from_container(text: Text, signature: str, offset: int) -> bool:
+    """Whether nvidia-smi is only not on the host, and answers in a container later: the driver is there."""
+    command = asked_by(text, offset)
+    if not signature.startswith(_DRIVER) or not command or machine_of(command) in ENGINES:
+        return False
+    answers = text.matches(_ANSWER, "GPU ", "Driver Version:")
+    return any(
+        match.start() > offset and machine_of(command_above(text, match.start())) in ENGINES for match in answers
+    )
+
+
+def only_looked(text: Text, offset: int) -> bool:
+    """Whether the command at work only asked whether a thing is there which nothing here needs.
+
+    Before the GPU was used on the same machine, and nothing was repaired in between, that is any thing; after it, the
+    compiler, or a framework of which the text says nothing else.
+    """
+    command = asked_by(text, offset)
+    if not command or program_of(command) or not looks(command):
+        return False
+    last = used(text)
+    if last > offset:
+        same = machine_of(command) == machine_of(command_above(text, last))
+        return same and not in_another_way(text, offset, last)
+    lines = _answer(text, text.index(offset))
+    answer = "\n".join(text.lines[number] for number in lines)
+    if module := _MODULE.search(answer):
+        return len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
+    return _NVCC.search(answer) is not None
+
+
+def went_on(text: Text, offset: int) -> bool:
+    """Whether the program that said it went on to results on a GPU, and nothing failed after them."""
+    index = text.index(offset)
+    lines = _answer(text, index)
+    results = [number for number in lines if number > index and _RESULT.search(text.lines[number])]
+    if not results or not any(_DEVICE.search(text.lines[number]) for number in lines):
+        return False
+    if any(_ON_CPU.search(text.lines[number]) for number in lines):
+        return False
+    return not any(_STOPS.search(text.lines[number]) for number in range(results[0], lines.stop))
+
+
+def _answer(text: Text, index: int) -> range:
+    """The indices of the lines that the command above this one printed; of its code block where there is no command."""
+    first = command_index(text, index) + 1 or _fence(text, range(index, max(index - _LONGEST, -1), -1)) + 1
+    end = index + 1
+    while end < min(index + _LONGEST, len(text.lines)):
+        if PROMPT.match(text.lines[end]) or text.lines[end].startswith("```"):
+            break
+        end += 1
+    return range(max(first, index - _LONGEST), end)
+
+
+def _fence(text: Text, indices: range) -> int:
+    return next((number for number in indices if text.lines[number].startswith("```")), -1)
+
+
+def _long_ago(text: Text, offset: int) -> bool:
+    """Whether a dated event is older than the last look, or than the driver's last start."""
+    line = text.line_at(offset)
+    looked = look_date(text)
+    if looked is not None and (days := days_between(line, looked)) is not None and days > _OLD:
+        return True
+    return "NVRM: Xid" in line and text.flat.find(_LOADING, offset) >= 0
+
+
+def _of_pip(text: Text, offset: int) -> bool:
+    """Whether pip's resolver said it, nothing was installed after that, and the GPU was used then."""
+    last = used(text)
+    if _PIP not in text.line_at(offset) or last < offset:
+        return False
+    between = text.lines[text.index(offset) + 1 : text.index(last)][:_LONGEST]
+    return not any(_INSTALLS.search(line) for line in between)
+
+
+def _event_is_over(text: Text, offset: int) -> bool:
+    """Whether Kubernetes tried again after this event: what it told of started, and no pod waits."""
+    if not _EVENT.match(text.line_at(offset)):
+        return False
+    later = any(_STARTED.search(line) for line in _behind(text, offset))
+    return later and _STATE.search(text.whole) is None
+
+
+def _behind(text: Text, offset: int) -> Iterator[str]:
+    first = text.index(offset) + 1
+    yield from text.lines[first : first + _LONGEST]

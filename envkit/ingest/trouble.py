@@ -1,0 +1,109 @@
+"""Whether the prose of a text tells of trouble or asks about it: what its logs hold is meant then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.answers import PROMPT
+from envkit.ingest.text import Text
+from envkit.model.kept import kept
+
+_TROUBLE = regex(
+    r"\b(?:slow(?:er|ly|s)?|slowed|wrong|problem\w{0,6}|issues?|broken|breaks?|broke|bugs?|errors?|fail\w{0,5}"
+    r"|crash\w{0,4}"
+    r"|hangs?|hanging|stops?|stopped|stuck|freez\w{1,4}|froze|refus\w{1,3}|not|cannot|unable|never|no longer"
+    r"|nothing|instead|missing"
+    r"|help|fix(?:ed)?|solv\w{1,3}|why|reason|died|dies|dead|killed|vanish\w{0,3}|gone|lost|loses?|lose"
+    r"|disappear\w{0,3}"
+    r"|unusable|useless|strange|weird|odd(?:ly)?|suddenly|ignor\w{1,3}|complain\w{0,3}|warn\w{0,4}|reproduce|steps to"
+    r"|expected|actual|how (?:do|can|to|should|could) [^?\n]{0,60}(?:\bgpus?|cuda|nvidia|driver|torch"
+    r"|tensorflow|work|\bit|this|that)"
+    r"|only (?:on )?(?:the )?cpu|falls? back|dropped|drops|takes (?:ages|forever|hours)|since (?:(?:the|an?|my"
+    r"|this) (?:\w{2,12} )?(?:update|upgrade|reboot|change|switch|install\w{0,6}|move|night|morning|week)"
+    r"|yesterday|today|last)"
+    r"|after (?:the |an? |my |this )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart|reinstall|change|suspend"
+    r"|install))\b"
+    r"|n't\b|\b(?:langsam\w{0,2}|fehler\w{0,6}|nicht|kein\w{0,2}|warum|wieso|hilfe|kaputt|seit|stürzt|hängt|plötzlich"
+    r"|obwohl|leider|erreur|échec|pourquoi|lent\w?|impossible|aide|errores?|falla|lento|ayuda|ошибк\w{0,2}|не|почему"
+    r"|помогите|медленно|nessun\w?|errore|perché|erro|lento|não|por que)\b"
+    r"|报错|失败|无法|不能|不了|没有|为什么|怎么|很慢|太慢|错误|崩溃|卡住|エラー|失敗|できない|遅い|なぜ|ません|오류|실패|안 ?됨",
+    re.IGNORECASE,
+)
+_ERROR = regex(r"\b\w{0,30}(?:Error|error|ERROR)\b")
+_FINE = regex(
+    r"\b(?:no|without|zero|any) (?:\w{2,10} )?(?:problems?|issues?|errors?|trouble|warnings?)\b"
+    r"|\bnothing (?:\w{2,10} )?(?:crash\w{0,4}|fail\w{0,3}|wrong|broken|to (?:fix|report)|else|bad|odd|strange)\b"
+    r"|\b(?:anything|something|any ?one|what(?:'s| is)) (?:\w{2,10} )?(?:odd|wrong|missing|unusual|strange|weird)\?"
+    r"|\b(?:don't|do not) (?:need|want|mind|care|plan)\b|\bnot (?:needed|only|bad|sure"
+    r"|a problem|an issue|important|urgent)\b|\bif not\b|\bwhy not\b|\bkein(?:e|en)? (?:Problem|Fehler)\w{0,2}\b"
+    r"|\b(?:brauche|benutze|nutze) (?:ich )?(?:\w{2,6} )?nicht\b|没(?:有)?(?:什么)?问题|能不能|要不要|是不是"
+    r"|\b(?:as|is|are|was|were) expected\b|\bnothing (?:uses|is using|runs|needs)\b"
+    r"|\b(?:security|bug) fix\w{0,2}\b|\bnot an? (?:question|problem|bug|crash|error|fault)\b"
+    r"|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
+    r"|\bohne (?:Ärger|Probleme|Fehler)\b"
+    r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
+    r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
+    r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b",
+    re.IGNORECASE,
+)
+_WORD = regex(
+    r"[^\W\d_]{1,20}(?:['’-][^\W\d_]{1,12})?[.,;:!?)]{0,3}$|[(\x22'`*_]{1,3}[^\W\d_]{1,20}[\x22'`*_.,;:!?)]{0,4}$"
+)
+_WIDE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LOG = regex(
+    r"\s{0,8}(?:\[|[A-Z][a-z]{2} [ \d]\d [\d:]{8} |\d{2,4}[-/:.]\d\d|[EWIF]\d{4} |[A-Z]{4,8}\b[: ]|\||\+"
+    r"|\S{1,60}: |time=\x22?\d"
+    r"|\S{0,40}[/\\]\S|\(?\w{1,20}(?: \w{1,12}=\S{1,12}){1,3}\) |[●○×*>┌│└╭╰]|Warning |- \w{1,24}:"
+    r"|\w{1,20}Error\b|\d+(?:\.\d)?[smhd]\d{0,3}\s|\S+ ago|[^:\n]{1,60}(?: : |:   )| {1,40}[\w ()/.-]{1,40}: "
+    r"|\S{0,40} {2,20}\S{1,40} {3,20}\S)"
+)
+_FEW, _MANY = 4, 1500  # words of a sentence; lines that are looked at
+_PLAIN = 0.7  # the share of words in what a person writes
+
+
+@kept
+def troubled(text: Text) -> bool:
+    """Whether somebody says in prose that something is wrong, or asks how to mend it."""
+    title = next(filter(str.strip, text.lines), "")
+    if _ERROR.search(title) and not PROMPT.match(title):
+        return True
+    return any(_TROUBLE.search(_FINE.sub(" ", line)) for line in prose(text))
+
+
+def prose(text: Text) -> Iterator[str]:
+    """The lines that a person wrote: sentences, remarks behind a prompt, and what is not in Latin letters.
+
+    Of what stands below a command, only the last of several paragraphs may be a person's.
+    """
+    lines = text.lines if len(text.lines) <= 2 * _MANY else (*text.lines[:_MANY], *text.lines[-_MANY:])
+    paragraph: list[str] = []
+    answered = False
+    first = True  # the paragraph right below a command
+    for line in lines:
+        if prompt := PROMPT.match(line):
+            yield from () if answered and first else _sentences(paragraph)
+            paragraph, answered, first = [], True, True
+            _, mark, remark = line[prompt.end() - 1 :].partition("# ")
+            if mark:
+                yield remark
+        elif line.strip():
+            paragraph.append(line)
+        else:
+            if not answered:
+                yield from _sentences(paragraph)
+            if paragraph:
+                paragraph, first = [], False
+    if not (answered and first):
+        yield from _sentences(paragraph)
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if _WIDE.search(line):
+            yield line
+        elif not _LOG.match(line):
+            words = line.split()
+            if len(words) >= _FEW and sum(map(bool, map(_WORD.match, words))) >= _PLAIN * len(words):
+                yield line
