@@ -26,7 +26,7 @@ _DENIAL = regex(
 _ELSEWHERE = regex(
     r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)|another (?:machine|pc|c"
     r"omputer|box"
-    r"|laptop|server|node|person|user|team)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
+    r"|laptop|server|node|person|user|team|ticket|issue|thread|report)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
