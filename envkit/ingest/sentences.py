@@ -85,6 +85,11 @@ _SOLVED = regex(  # `I had "…" yesterday, a reboot fixed it. Now: …`
     r"(?:but |and )?(?:now|next|then)\b",
     re.IGNORECASE,
 )
+_CLOSED_CASE = regex(  # `We rebooted and pinned it, jobs are running again. Closing.`
+    r"[^\n]{0,200}?\b(?:run(?:s|ning)?|work(?:s|ed|ing)?|fine|ok|okay|good|back|solved|resolved|fixed) ?(?:again|now)?"
+    r"[.!,] {0,2}(?:(?:so |I(?:'m| am) |I will |I'll |let me )?clos(?:e|ed|ing)\b|solved\b|resolved\b|thanks?\b)",
+    re.IGNORECASE,
+)
 _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "…"`, `the test simulates "…"`
     r"\b(?:for|if) (?:any(?:one|body)|some(?:one|body)|those|people|others)(?: \w{1,8}){0,3}? "
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
@@ -164,6 +169,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT):
         return True
     if _TODO.match(text.line_at(start)):
         return True
