@@ -143,6 +143,12 @@ _IN_CASE = regex(r"\bif (?:the|a|an|it|this|that|your|you|any)\b[^.;\n]{0,80}$",
 _THEN_DO = regex(
     r"[^.;\n]{0,80}[,:] (?:please )?(?:see|try|run|use|check|read|consult|refer|contact|visit|follow)\b", re.IGNORECASE
 )  # `if the driver fails to load, see …`: advice for a case that need not be this one
+_WISH = regex(  # what a tool should do one day is no report of a failure
+    r"[^\n]{0,80}?\bit (?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) if (?:the|this|your) "
+    r"(?:\w{2,14} )?(?:installer|program|script|tool|docs?|documentation|package|project|image|app|plugin|setup|wizard) "
+    r"(?:could|would|had|did|asked|printed|checked|warned|created|signed|offered|detected)\b(?! help)",
+    re.IGNORECASE,
+)
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
 
 
@@ -211,6 +217,6 @@ def asserted(text: Text, start: int, end: int) -> bool:
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
         return False
-    if _INTENDED.search(words[place + end - start :]):
+    if _INTENDED.search(words[place + end - start :]) or _WISH.match(text.whole, end, end + 4 * _SHORT):
         return False
     return not _SUPPOSED.search(words[:place])
