@@ -29,6 +29,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"|(?:no kernel image|out of memory|no available memory|not enough memory)\b"
     r"|(?:not|never|isn'?t) (?:being )?(?:detected|recogni[sz]ed(?! as )|compatible|working|used|utili[sz]ed"
     r"|offered|listed)\b"
+    r"|(?:not|never|n't) (?:get|gets|got|getting) (?:the |a |any |my )?gpus?\b"
     r"|no (?:cuda |nvidia )?(?:gpus?|devices?) (?:is |are |was |were )?(?:detected|found|visible|available)\b"
     r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
     r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"

@@ -26,7 +26,7 @@ _DENIAL = regex(
 _ELSEWHERE = regex(
     r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)|another (?:machine|pc|c"
     r"omputer|box"
-    r"|laptop|server|node|person|user|team)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
+    r"|laptop|server|node|person|user|team|ticket|issue|thread|report)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
@@ -85,6 +85,11 @@ _SOLVED = regex(  # `I had "…" yesterday, a reboot fixed it. Now: …`
     r"(?:but |and )?(?:now|next|then)\b",
     re.IGNORECASE,
 )
+_CLOSED_CASE = regex(  # `We rebooted and pinned it, jobs are running again. Closing.`
+    r"[^\n]{0,200}?\b(?:run(?:s|ning)?|work(?:s|ed|ing)?|fine|ok|okay|good|back|solved|resolved|fixed) ?(?:again|now)?"
+    r"[.!,] {0,2}(?:(?:so |I(?:'m| am) |I will |I'll |let me )?clos(?:e|ed|ing)\b|solved\b|resolved\b|thanks?\b)",
+    re.IGNORECASE,
+)
 _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "…"`, `the test simulates "…"`
     r"\b(?:for|if) (?:any(?:one|body)|some(?:one|body)|those|people|others)(?: \w{1,8}){0,3}? "
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
@@ -138,6 +143,12 @@ _IN_CASE = regex(r"\bif (?:the|a|an|it|this|that|your|you|any)\b[^.;\n]{0,80}$",
 _THEN_DO = regex(
     r"[^.;\n]{0,80}[,:] (?:please )?(?:see|try|run|use|check|read|consult|refer|contact|visit|follow)\b", re.IGNORECASE
 )  # `if the driver fails to load, see …`: advice for a case that need not be this one
+_WISH = regex(  # what a tool should do one day is no report of a failure
+    r"[^\n]{0,80}?\bit (?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) if (?:the|this|your) "
+    r"(?:\w{2,14} )?(?:installer|program|script|tool|docs?|documentation|package|project|image|app|plugin|setup|wizard) "
+    r"(?:could|would|had|did|asked|printed|checked|warned|created|signed|offered|detected)\b(?! help)",
+    re.IGNORECASE,
+)
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
 
 
@@ -164,6 +175,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT):
         return True
     if _TODO.match(text.line_at(start)):
         return True
@@ -204,6 +217,6 @@ def asserted(text: Text, start: int, end: int) -> bool:
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
         return False
-    if _INTENDED.search(words[place + end - start :]):
+    if _INTENDED.search(words[place + end - start :]) or _WISH.match(text.whole, end, end + 4 * _SHORT):
         return False
     return not _SUPPOSED.search(words[:place])

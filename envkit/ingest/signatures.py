@@ -28,7 +28,7 @@ _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
 _SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
 _BLANK = r"\s{1,24}"
-_BLANK_OF_KERNEL = _BLANK + r"(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
+_BLANK_OF_KERNEL = _BLANK + r"(?:(?:(?<=\n)[^\n]{0,60}?)?NVRM:\s{1,4})?"
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
 _PROMPTS = ("$ ", "# ", "> ")  # before a command

@@ -179,7 +179,13 @@ _SELINUX = Fault(
     tier="C",
     rank=30,
     any_of=("containers.docker", "containers.container_toolkit", "messages"),
-    explained_by=("docker-from-snap-or-desktop", "mig-enabled-no-instance", "no-gpu-on-pci"),
+    explained_by=(
+        "docker-from-snap-or-desktop",
+        "mig-enabled-no-instance",
+        "no-gpu-on-pci",
+        "driver-library-mismatch",
+        "gpu-fallen-off-bus",
+    ),
     fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
 )
@@ -327,6 +333,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.PLACE,
     rank=36,
     any_of=("system.selinux", "messages"),
+    explained_by=("device-nodes-missing",),
     fix="Run with --security-opt=label=disable, or allow containers to use devices.",
     references=threads("NVIDIA/nvidia-container-toolkit#580", "NVIDIA/nvidia-container-toolkit#210"),
 )

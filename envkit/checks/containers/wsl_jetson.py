@@ -190,7 +190,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     layer=Layer.PLACE,
     rank=8,
     any_of=("system.machine_kind", "messages"),
-    explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode"),
+    explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode", "wsl-container-toolkit-too-old"),
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

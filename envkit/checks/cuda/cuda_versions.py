@@ -53,7 +53,7 @@ NO_DRIVER = (
 
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
-    messages = too_old_messages(environment)
+    messages = too_old_messages(environment, matrix)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     need = need or next((str(one.framework.cuda) for one in installs(environment) if one.framework.cuda), "")
     cuda = _within(have, matrix)
@@ -171,13 +171,13 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         found = as_on_pypi(environment, matrix)
     outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
     failed = any(outcome.status is Status.FAIL for outcome in outcomes)
-    if not failed and not _from_empty_container(environment, matrix) and (reported := _reported(environment)):
+    if not failed and not _from_empty_container(environment, matrix) and (reported := _reported(environment, matrix)):
         outcomes = [reported, *outcomes]
     if outcomes:
         yield from outcomes
     elif found and loaded(environment) is False:
         yield skip("no driver is loaded, so its version does not matter")
-    elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment):
+    elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment, matrix):
         yield skip("the text names a driver that is needed, and none that is older")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
@@ -190,8 +190,8 @@ def _from_empty_container(environment: Environment, matrix: Matrix) -> bool:
     return loaded(environment) is False or bool(without_driver(environment, matrix))
 
 
-def _reported(environment: Environment) -> Outcome | None:
-    messages = too_old_messages(environment)
+def _reported(environment: Environment, matrix: Matrix) -> Outcome | None:
+    messages = too_old_messages(environment, matrix)
     if not messages:
         return None
     wanted = wanted_driver(environment)

@@ -123,7 +123,17 @@ def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None
         return environment.driver.driver_cuda_version.get()
     driver = installed(environment)
     branch = branch_of(driver, matrix, driver_platform(environment)) if driver is not None else None
-    return branch.driver_cuda_version if branch is not None else None
+    if branch is not None:
+        return branch.driver_cuda_version
+    image = named(seen(environment, _DROPPED_ID, "detail-image"), "cuda")
+    return Version.find(image) if image else _newest_of_system(environment, matrix)
+
+
+def _newest_of_system(environment: Environment, matrix: Matrix) -> Version | None:
+    """The last toolkit that is made for this system, None where the system is not known or still gets new ones."""
+    system = environment.system.os.value
+    made = [row.version for row in matrix.toolkits if system is not None and system.os_id in (row.os_ids or ())]
+    return max(made, default=None)
 
 
 _NEW_GCC = Fault(

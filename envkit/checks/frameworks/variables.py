@@ -327,7 +327,7 @@ def _first_fault(items: list[str], gpus: tuple[Gpu, ...] | None) -> tuple[int, s
 def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
     index = whole_number(item)
     if index is not None:
-        past = gpus is not None and index >= len(gpus)
+        past = gpus is not None and index >= len(gpus) and all(gpu.index != index for gpu in gpus)
         return f"({item}) does not exist: this machine has {many(len(gpus or ()), 'GPU')}" if past else ""
     if not _UUID.fullmatch(item):
         return f"({item!r}) is neither an index nor a UUID"

@@ -16,6 +16,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment
+from envkit.model.paths import fact
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -255,8 +256,11 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
 )
 def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Fabric Manager has exactly the driver's version."""
-    version, driver = environment.driver.fabric_manager_version, environment.driver.kernel_module
-    facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
+    version, path = environment.driver.fabric_manager_version, "driver.kernel_module"
+    if not environment.driver.kernel_module.known and environment.driver.user_space.known:
+        path = "driver.user_space"
+    driver = fact(environment, path)
+    facts = [known(environment, "driver.fabric_manager_version"), known(environment, path)]
     if version.known and driver.known and version.get() != driver.get():
         needed = switches(environment, matrix) is not False and not fabric_ready(environment)
         title = f"Fabric Manager {version.get()} does not match driver {driver.get()}"

@@ -23,6 +23,7 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "radeon": "amd",
     "rx": "amd",
     "amd-card": "amd",
+    "amd-lspci": "amd",
     "ascend": "ascend",
     "arc": "arc",
     "intel": "processor",

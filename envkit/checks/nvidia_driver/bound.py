@@ -11,7 +11,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import complained, only_shown, seen
+from envkit.checks.engine.messages import complained, message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -125,7 +125,12 @@ def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield _kept_back(environment, gpu)
     if not everything:
         words = "the others are reserved for virtual machines" if reserved else "no GPU is bound to vfio-pci"
-        yield (None if reserved else _RESERVED.reported(environment)) or _free(environment, words)
+        missed = seen(environment, _RESERVED.id, "complaint-told-kept") if reserved else ()
+        if missed:
+            evidence = [*message_evidence(environment, missed), *(_holder(environment, gpu) for gpu in reserved)]
+            yield _RESERVED.found(evidence, subject=f"GPU {reserved[0].pci_address}")
+        else:
+            yield (None if reserved else _RESERVED.reported(environment)) or _free(environment, words)
 
 
 def _kept_back(environment: Environment, gpu: PciGpu) -> Outcome:

@@ -61,7 +61,7 @@ _JETSON = regex(
     re.IGNORECASE,
 )
 _DRIVER = regex(
-    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: [Vv]ersion|版本)?"
+    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: container| image| pod)?(?: [Vv]ersion|版本)?"
     r"(?: here| in use| installed| there| now)?(?: is| was| to|:| =)? ?v?(?P<after>\d{3}(?:"
     r"\.\d{2,3}){0,2})"
     r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
@@ -71,9 +71,20 @@ _DRIVER = regex(
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
     r"|\b(?:nvidia-smi|NVIDIA-SMI)`?(?: says| shows| reports| prints| gives| is|:|=)? ?"
     r"(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
+    r"|(?<![\w.])(?P<loaded>\d{3}\.\d{2,3}(?:\.\d{2})?) as (?:the |its |my )?[Dd]river\b"
+    r"|\b(?:nodes?|hosts?|machines?|servers?|cluster|cards?)(?: still)? (?:runs?|has|have|is on|are on|is at|are at) "
+    r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
-_DRIVER_WORDS = ("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ")
+_DRIVER_WORDS = (
+    *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the "),
+    *("node", "host", "machine", "server", "cluster", "card"),
+)
+_FABRIC_MANAGER = regex(  # `my fabric manager from apt is 460.91.03`
+    r"\b(?:nvidia-|nv-)?fabric ?-?manager\b(?! NVIDIA GPU)(?:[^.\n\d]|\.\s){0,40}?(?<![\w.])"
+    r"(?P<version>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.]?\d)",
+    re.IGNORECASE,
+)
 _NEEDED = regex(  # `Blender wants at least driver 470`
     r"\b(?:at least|wants|needs?|requires?|required|minimum|expects)\b(?: [a-zA-Z]{1,10}){0,4}[ (:]{0,2}$",
     re.IGNORECASE,
@@ -148,7 +159,9 @@ _PLAIN_WINDOWS = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
-_WSL = regex(r"(?<!lease use )\bWSL ?-?(?P<version>[12])\b(?!\.\d)")
+_WSL = regex(
+    r"(?<!lease use )\bWSL ?-?(?:(?P<version>[12])\b(?!\.\d)|2(?:\.\d{1,3}){2})|\b(?:in|inside|under) WSL only\b"
+)
 _AARCH64 = regex(r"(?<![\w./:-])(?:aarch64|ARM64|arm64|GH200|GB200|GB10|DGX Spark|Grace[ -]?Hopper)(?![\w./-])")
 _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
@@ -185,6 +198,7 @@ def read(text: Text) -> Iterator[Clue]:
     """GPUs, the driver, packages, Python and the system, where a sentence states them."""
     yield from _gpus(text)
     yield from _driver(text)
+    yield from _fabric_manager(text)
     yield from _compilers(text)
     yield from _packages(text)
     yield from _system(text)
@@ -251,6 +265,13 @@ def _driver(text: Text) -> Iterator[Clue]:
     for match in _matches(text, _LIMIT, "nvidia-smi", "driver", "Treiber"):
         yield Fact("driver.driver_cuda_version", Version.parse(match["cuda"]), match.start())
         return
+
+
+def _fabric_manager(text: Text) -> Iterator[Clue]:
+    told = {match["version"]: match for match in _matches(text, _FABRIC_MANAGER, "abric", "FABRIC")}
+    if len(told) == 1:
+        version, match = next(iter(told.items()))
+        yield Fact("driver.fabric_manager_version", Version.parse(version), match.start())
 
 
 def _compilers(text: Text) -> Iterator[Clue]:
