@@ -112,18 +112,32 @@ def _not_yet(environment: Environment, matrix: Matrix) -> str:
 
 
 def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
-    """The toolkit that a build uses, else the newest one that the text names, or that the driver runs."""
+    """The toolkit that a build uses, else the newest one that the text names, that is for the system, or that the
+    driver runs.
+    """
     from envkit.compat.driver import branch_of
 
     if place := build_nvcc(environment):
         return place[0]
     if told := [toolkit.version for toolkit in toolkits(environment)]:
         return max(told)
+    if image := Version.find(named(seen(environment, "nvcc-too-old-for-gpu", "detail-image"), "cuda") or ""):
+        return image
+    if newest := _newest_for_system(environment, matrix):
+        return newest
     if environment.driver.driver_cuda_version.known:
         return environment.driver.driver_cuda_version.get()
     driver = installed(environment)
     branch = branch_of(driver, matrix, driver_platform(environment)) if driver is not None else None
     return branch.driver_cuda_version if branch is not None else None
+
+
+def _newest_for_system(environment: Environment, matrix: Matrix) -> Version | None:
+    """The last toolkit made for this release of a distribution; None for one that newer toolkits may yet be made for."""
+    system = environment.system.os.value
+    made = [row for row in matrix.toolkits if system is not None and system.os_id in (row.os_ids or ())]
+    newest = max((row.version for row in made), default=None)
+    return newest if newest is not None and newest < max(row.version for row in matrix.toolkits) else None
 
 
 _NEW_GCC = Fault(
