@@ -90,6 +90,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
+    r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
@@ -138,7 +139,16 @@ _IN_CASE = regex(r"\bif (?:the|a|an|it|this|that|your|you|any)\b[^.;\n]{0,80}$",
 _THEN_DO = regex(
     r"[^.;\n]{0,80}[,:] (?:please )?(?:see|try|run|use|check|read|consult|refer|contact|visit|follow)\b", re.IGNORECASE
 )  # `if the driver fails to load, see …`: advice for a case that need not be this one
-_FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
+_SINCE_THEN = regex(
+    r"\b(?:now|afterwards?|after that|since then|then|meanwhile|currently|today|jetzt|danach|seitdem|maintenant|ahora"
+    r"|теперь|после этого)\b|(?:现在|之后|以后|目前|今は|現在)",
+    re.IGNORECASE,
+)
+_FROM = regex(
+    r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$"
+    r"|\bbefore(?:hand)?:[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
 
 
 def _around(text: Text, start: int, end: int, marks: re.Pattern[str]) -> tuple[str, int]:
@@ -154,6 +164,12 @@ def earlier(text: Text, start: int) -> bool:
     """Whether what stands at `start` is told of a state that worked: `the old tensorflow 2.10 was fine`."""
     clause, place = _around(text, start, start, _CLAUSES)
     return bool(_WORKED.search(clause) or _FROM.search(clause[:place]))
+
+
+def at_last(text: Text, start: int) -> bool:
+    """Whether what stands at `start` is told of the state after a change: `afterwards torch is 2.9.0+cpu`."""
+    words, place = _around(text, start, start, _ENDS)
+    return _SINCE_THEN.search(words[:place]) is not None
 
 
 def denied(text: Text, start: int, end: int) -> bool:
