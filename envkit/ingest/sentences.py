@@ -117,6 +117,7 @@ _WORKED = regex(
     r"|it'?s (?:fine|ok)|roll(?:ed)? back|downgraded|went back)\b",
     re.IGNORECASE,
 )
+_NOT_SO = regex(r"\b(?:nothing|none|not|no|never|neither|hardly|nicht|kein\w?)\b|n't\b", re.IGNORECASE)
 _HEARSAY = regex(
     r"\bI(?:'ve| have)? (?:read|heard)\b[^.?!\n]{0,100}$|\b(?:people|every(?:one|body)|blog posts?"
     r"|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
@@ -163,7 +164,8 @@ def _around(text: Text, start: int, end: int, marks: re.Pattern[str]) -> tuple[s
 def earlier(text: Text, start: int) -> bool:
     """Whether what stands at `start` is told of a state that worked: `the old tensorflow 2.10 was fine`."""
     clause, place = _around(text, start, start, _CLAUSES)
-    return bool(_WORKED.search(clause) or _FROM.search(clause[:place]))
+    worked = _WORKED.search(clause) is not None and _NOT_SO.search(clause) is None
+    return worked or _FROM.search(clause[:place]) is not None
 
 
 def at_last(text: Text, start: int) -> bool:
