@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.containers.image_stops import GPU_AT_BUILD
 from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known, passed
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import ONLY_TOLD, Outcome, skip
+from envkit.checks.engine.findings import ONLY_TOLD, Outcome, ok, skip
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment
 
@@ -31,7 +32,6 @@ _NEEDS_GPU = Fault(
     _NEEDS_GPU,
     layer=Layer.PLACE,
     rank=18,
-    any_of=("messages",),
     of_images=GPU_AT_BUILD,
     references=GPU_AT_BUILD.references,
 )
@@ -40,4 +40,9 @@ def gpu_at_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
     The container toolkit provides both when a container runs, not while its image is built.
     """
-    yield _NEEDS_GPU.reported(environment) or skip(ONLY_TOLD)
+    if reported := _NEEDS_GPU.reported(environment):
+        yield reported
+    elif passed(environment, "kernel"):
+        yield ok("a framework computed on the GPU", evidence=[known(environment, "measurements", "kernel")])
+    else:
+        yield skip(ONLY_TOLD)
