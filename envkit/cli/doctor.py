@@ -154,7 +154,8 @@ def doctor(ctx: click.Context, /, **given: Any) -> int:
     if options.list_checks:
         from envkit.checks.engine.registry import image_faults
 
-        write_output(_list_of({**known, **image_faults()}, options.form), options.output)
+        others = {id: fault for id, fault in image_faults().items() if id not in known}
+        write_output(_list_of({**known, **others}, options.form), options.output)
         return 0
     checks = _selected(options.ids, known)
 
@@ -281,7 +282,7 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
     from envkit.checks.engine.registry import image_faults
 
     for wanted in ids:
-        if wanted in image_faults():
+        if wanted in image_faults() and wanted not in checks:
             told = ("Dockerfiles", "dockerfile --check") if wanted.startswith("image.") else ("project files", "check")
             raise RequestError(f"--check: {wanted} is for {told[0]}.", f"Use envkit {told[1]} FILE.")
         if wanted not in checks:

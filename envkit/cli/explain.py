@@ -29,7 +29,7 @@ def explain(check_id: str, plugins: bool) -> None:
     from envkit.cli.doctor import checks_known
     from envkit.render.explain import explanation
 
-    known: dict[str, Check | ImageFault] = {**checks_known(plugins), **image_faults()}
+    known: dict[str, Check | ImageFault] = {**image_faults(), **checks_known(plugins)}
     if check_id not in known:
         raise RequestError.unknown_value("explain", check_id, known, "envkit doctor --list-checks", kind="check")
     click.echo(shown_lines(explanation(known[check_id])))

@@ -136,12 +136,13 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
         raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
     with _locked(path):
         folder = RunFolder(path)
+        ended = False
         try:
             yield folder
-        except BaseException:
-            if not resume and not folder.has_results():  # or the next try would find it not empty
+            ended = True
+        finally:
+            if not (ended or resume or folder.has_results()):  # or the next try would find it not empty
                 folder.unmake(whole=new)
-            raise
 
 
 @contextmanager

@@ -19,7 +19,7 @@ _AND_MEANT = regex(
 )  # behind the absence
 _WITHOUT = regex(
     rf"\b(?:CPU[ -]only|GPU-less) {_MEANT}|\b{_MEANT}[^.\n]{{0,30}}\b{_NONE} GPUs?\b"
-    rf"|\b(?:on|with|use) the CPU\b[^.\n]{{0,24}}\b{_MEANT}"
+    rf"|\b(?:on|with|use|using) (?:the )?CPU\b(?: only)?[^.\n]{{0,24}}\b{_MEANT}"
     r"|\b(?:login|head|submit|front-?end|control[ -]plane|management|build|compile) (?:node|host|server|machine)s?"
     rf"(?: of \w{{2,20}})?(?: (?:has|have|is|are|comes?|do|does))? {_NONE} GPUs?\b",
     re.IGNORECASE,

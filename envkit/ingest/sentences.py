@@ -24,11 +24,10 @@ _DENIAL = regex(
     re.IGNORECASE,
 )
 _ELSEWHERE = regex(
-    r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)|another (?:machine|pc|c"
-    r"omputer|box"
-    r"|laptop|server|node|person|user|team|ticket|issue|thread|report)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
-    r"I (?:had"
-    r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
+    r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)"
+    r"|another (?:machine|pc|computer|box|laptop|server|node|person|user|team|ticket|issue|thread|report)"
+    r"|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if I (?:had|buy|bought|get)"
+    r"|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
     r"|(?:change|feature) request|(?:people|they|one|you) (?:needed|had) (?:to|the|a|an)\b)\b",
     re.IGNORECASE,
@@ -95,6 +94,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
+    r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
@@ -121,6 +121,7 @@ _WORKED = regex(
     r"|it'?s (?:fine|ok)|roll(?:ed)? back|downgraded|went back)\b",
     re.IGNORECASE,
 )
+_NOT_SO = regex(r"\b(?:nothing|none|not|no|never|neither|hardly|nicht|kein\w?)\b|n't\b", re.IGNORECASE)
 _HEARSAY = regex(
     r"\bI(?:'ve| have)? (?:read|heard)\b[^.?!\n]{0,100}$|\b(?:people|every(?:one|body)|blog posts?"
     r"|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
@@ -145,11 +146,21 @@ _THEN_DO = regex(
 )  # `if the driver fails to load, see …`: advice for a case that need not be this one
 _WISH = regex(  # what a tool should do one day is no report of a failure
     r"[^\n]{0,80}?\bit (?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) if (?:the|this|your) "
-    r"(?:\w{2,14} )?(?:installer|program|script|tool|docs?|documentation|package|project|image|app|plugin|setup|wizard) "
+    r"(?:\w{2,14} )?"
+    r"(?:installer|program|script|tool|docs?|documentation|package|project|image|app|plugin|setup|wizard) "
     r"(?:could|would|had|did|asked|printed|checked|warned|created|signed|offered|detected)\b(?! help)",
     re.IGNORECASE,
 )
-_FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
+_SINCE_THEN = regex(
+    r"\b(?:now|afterwards?|after that|since then|then|meanwhile|currently|today|jetzt|danach|seitdem|maintenant|ahora"
+    r"|теперь|после этого)\b|(?:现在|之后|以后|目前|今は|現在)",
+    re.IGNORECASE,
+)
+_FROM = regex(
+    r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$"
+    r"|\bbefore(?:hand)?:[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
 
 
 def _around(text: Text, start: int, end: int, marks: re.Pattern[str]) -> tuple[str, int]:
@@ -164,7 +175,14 @@ def _around(text: Text, start: int, end: int, marks: re.Pattern[str]) -> tuple[s
 def earlier(text: Text, start: int) -> bool:
     """Whether what stands at `start` is told of a state that worked: `the old tensorflow 2.10 was fine`."""
     clause, place = _around(text, start, start, _CLAUSES)
-    return bool(_WORKED.search(clause) or _FROM.search(clause[:place]))
+    worked = _WORKED.search(clause) is not None and _NOT_SO.search(clause) is None
+    return worked or _FROM.search(clause[:place]) is not None
+
+
+def at_last(text: Text, start: int) -> bool:
+    """Whether what stands at `start` is told of the state after a change: `afterwards torch is 2.9.0+cpu`."""
+    words, place = _around(text, start, start, _ENDS)
+    return _SINCE_THEN.search(words[:place]) is not None
 
 
 def denied(text: Text, start: int, end: int) -> bool:

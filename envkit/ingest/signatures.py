@@ -2,7 +2,7 @@
 
 A pattern is tried only near its `anchor`, a plain lower-case part of the message, and only within a window of fixed
 size, so that neither many patterns nor a hostile text can make the search slow. A blank in a pattern stands for any
-run of blanks, a line break, or a line break followed by the kernel log's own prefix.
+run of blanks, a line break, or a line break followed by the prefix of the kernel's or a service's log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
 _SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
 _BLANK = r"\s{1,24}"
-_BLANK_OF_KERNEL = _BLANK + r"(?:(?:(?<=\n)[^\n]{0,60}?)?NVRM:\s{1,4})?"
+_BLANK_OF_LOG = _BLANK + (
+    r"(?:(?:(?<=\n)[^\n]{0,60}?)?NVRM:\s{1,8}|(?<=\n)[^\n]{0,60}?(?:\w\[\d{1,8}\]:|\w pid=\d{1,8}\))\s{1,8})?"
+)
+_OF_LOG = regex(r"NVRM:|\w\[\d{1,8}\]: |\w pid=\d{1,8}\) ")  # the prefix of the kernel's lines, and of a service's
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
@@ -37,20 +40,20 @@ _HEAD, _LEAD = 140, 20  # characters kept of a long line's start, which names th
 
 
 @cache
-def compiled(signature: Signature, *, of_kernel: bool = True) -> re.Pattern[str]:
+def compiled(signature: Signature, *, of_log: bool = True) -> re.Pattern[str]:
     """The pattern of a signature; compiled when its words are first met. Raises DataError for one that cannot be.
 
-    A text without the kernel log's prefix is searched without it: a pattern is compiled in half the time then.
+    A text without a log's prefixes is searched without them: a pattern is compiled in half the time then.
     """
     try:
-        return re.compile(spaced(signature.pattern, of_kernel=of_kernel), re.IGNORECASE | re.MULTILINE)
+        return re.compile(spaced(signature.pattern, of_log=of_log), re.IGNORECASE | re.MULTILINE)
     except re.error as error:
         raise DataError(f"signatures.csv, {signature.signature}: {error}.") from error
 
 
-def spaced(pattern: str, *, of_kernel: bool = True) -> str:
+def spaced(pattern: str, *, of_log: bool = True) -> str:
     """The pattern with each single blank outside a class or a repeat standing for any run of blanks."""
-    blank = _BLANK_OF_KERNEL if of_kernel else _BLANK
+    blank = _BLANK_OF_LOG if of_log else _BLANK
     return _PART.sub(lambda part: blank if part.group() == " " else part.group(), pattern)
 
 
@@ -75,7 +78,7 @@ def _versions(text: Text) -> Iterator[tuple[Text, Sequence[Part]]]:
 
 def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
     """The messages whose anchors stand in these parts."""
-    of_kernel = text.says("nvrm:")
+    of_log = _OF_LOG.search(text.whole) is not None
     for signature in read(Signature):
         if not text.says(signature.anchor):
             continue
@@ -86,7 +89,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         end_of_it = ended(text, signature.signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
-            for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
+            for match in compiled(signature, of_log=of_log).finditer(text.whole, start, end):
                 if match.start() <= end_of_it or match.groups() in told or of_an_older_boot(text, match.start()):
                     continue
                 place = match.start(), match.end()

@@ -28,7 +28,8 @@ _TROUBLE = regex(
     r"|n't\b|\b(?:langsam\w{0,2}|fehler\w{0,6}|nicht|kein\w{0,2}|warum|wieso|hilfe|kaputt|seit|stürzt|hängt|plötzlich"
     r"|obwohl|leider|erreur|échec|pourquoi|lent\w?|impossible|aide|errores?|falla|lento|ayuda|ошибк\w{0,2}|не|почему"
     r"|помогите|медленно|nessun\w?|errore|perché|erro|lento|não|por que)\b"
-    r"|报错|失败|无法|不能|不了|没有|为什么|怎么|很慢|太慢|错误|崩溃|卡住|エラー|失敗|できない|遅い|なぜ|ません|오류|실패|안 ?됨",
+    r"|报错|失败|无法|不能|不了|没有|为什么|怎么|很慢|太慢|错误|崩溃|卡住"
+    r"|エラー|失敗|できない|遅い|なぜ|ません|오류|실패|안 ?됨",
     re.IGNORECASE,
 )
 _ERROR = regex(r"\b\w{0,30}(?:Error|error|ERROR)\b")

@@ -91,7 +91,7 @@ def check_page() -> str:
     faults = image_faults()
     files = {"image.": ("Dockerfiles", "dockerfile --check FILE"), "project.": ("Project files", "check FILE")}
     for prefix, (title, command) in files.items():
-        own = [fault for id, fault in faults.items() if id.startswith(prefix)]
+        own = [fault for id, fault in faults.items() if id.startswith(prefix) and id not in checks]
         lines += [f"## {title}", "", f"{len(own)} findings of `envkit {command}`.", ""]
         for fault in own:
             lines += _check(fault)

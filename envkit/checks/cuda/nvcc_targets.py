@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import default_gcc
+from envkit.checks.cuda.nvcc_ages import DROPPED, TARGET, no_longer, not_yet, refused_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, run
@@ -19,14 +19,11 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
-from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, HostCompiler
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_DROPPED_ID = "toolkit-dropped-arch"
-_TARGET = regex(r"(\d{1,2})(\d)")
 _NO_PACKAGE = (
     " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
     "gxx_linux-64=N)."
@@ -86,54 +83,12 @@ def _newer_instead(
 
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    target = _target(environment, "nvcc-too-old-for-gpu") or _not_yet(environment, matrix)
+    target = refused_target(environment, "nvcc-too-old-for-gpu") or not_yet(environment, matrix)
     return _for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(environment, matrix, _target(environment, _DROPPED_ID), dropped=True)
-
-
-def _target(environment: Environment, check_id: str) -> str:
-    return named(seen(environment, check_id), "arch") or ""
-
-
-def _not_yet(environment: Environment, matrix: Matrix) -> str:
-    """The target that nvcc refused because it is too old for it; '' where it may have dropped it.
-
-    The same words tell of both. Only a toolkit later than the last one with this target has dropped it.
-    """
-    from envkit.compat.gpu import target_span
-
-    target = _target(environment, _DROPPED_ID)
-    number, newest = _TARGET.match(target), _newest_possible(environment, matrix)
-    last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)[1] if number else None
-    return target if newest is not None and last is not None and newest.release(2) <= last else ""
-
-
-def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
-    """The toolkit that a build uses, else the newest one that the text names, or that the driver runs."""
-    from envkit.compat.driver import branch_of
-
-    if place := build_nvcc(environment):
-        return place[0]
-    if told := [toolkit.version for toolkit in toolkits(environment)]:
-        return max(told)
-    if environment.driver.driver_cuda_version.known:
-        return environment.driver.driver_cuda_version.get()
-    driver = installed(environment)
-    branch = branch_of(driver, matrix, driver_platform(environment)) if driver is not None else None
-    if branch is not None:
-        return branch.driver_cuda_version
-    image = named(seen(environment, _DROPPED_ID, "detail-image"), "cuda")
-    return Version.find(image) if image else _newest_of_system(environment, matrix)
-
-
-def _newest_of_system(environment: Environment, matrix: Matrix) -> Version | None:
-    """The last toolkit that is made for this system, None where the system is not known or still gets new ones."""
-    system = environment.system.os.value
-    made = [row.version for row in matrix.toolkits if system is not None and system.os_id in (row.os_ids or ())]
-    return max(made, default=None)
+    return _for_target(environment, matrix, refused_target(environment, DROPPED), dropped=True)
 
 
 _NEW_GCC = Fault(
@@ -149,7 +104,7 @@ _OLD_NVCC = Fault(
     remedy=_newer_toolkit,
 )
 _DROPPED = Fault(
-    _DROPPED_ID,
+    DROPPED,
     "nvcc no longer supports the GPU",
     impact="Compilation fails immediately.",
     remedy=_older_toolkit,
@@ -298,7 +253,7 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
             "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
             "fresh directory."
         )
-    number = _TARGET.match(target)
+    number = TARGET.match(target)
     if number is None:
         return Remedy(said)
     first, last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)
@@ -329,10 +284,19 @@ def _of_framework(environment: Environment, first: Version | None, last: Version
 
 def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
     """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
-    evidence = message_evidence(environment, seen(environment, _DROPPED_ID))
+    evidence = message_evidence(environment, seen(environment, DROPPED))
     if fault is _DROPPED:
         return ok(f"nvcc is too old for sm_{target}: see the other check", evidence=evidence)
     return fault.found(evidence, title=f"nvcc is too old for the target sm_{target}")
+
+
+def _left_behind(environment: Environment, matrix: Matrix, fault: Fault, target: str) -> Outcome:
+    """What nvrtc says of a target that its release no longer has, in words that fit both checks."""
+    evidence = message_evidence(environment, seen(environment, _OLD_NVCC.id))
+    if fault is _OLD_NVCC:
+        return ok(f"nvrtc no longer supports sm_{target}: see the other check", evidence=evidence)
+    remedy = _for_target(environment, matrix, target, dropped=True)
+    return fault.found(evidence, title=f"nvrtc no longer supports the target sm_{target}", remedy=remedy)
 
 
 def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
@@ -341,10 +305,12 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     place = build_nvcc(environment)
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
-    target = _target(environment, fault.id)
+    target = refused_target(environment, fault.id)
     said = f"nvcc does not support the target sm_{target}" if target else ""
-    if refused := _not_yet(environment, matrix):
+    if refused := not_yet(environment, matrix):
         yield _refused(environment, fault, refused)
+    elif left := no_longer(environment, matrix):
+        yield _left_behind(environment, matrix, fault, left)
     elif reported := fault.reported(environment, title=said):
         yield reported
     elif place is None:

@@ -107,11 +107,12 @@ def check(
     excuses: bool = False,
     of_builds: bool = False,
     of_missing_gpu: bool = False,
+    of_images: ImageFault | None = None,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
 
-    An id in place of a fault, with `title` and `fix`, is for a check whose faults have no words in common. Raises
-    ValueError when the id is taken.
+    An id in place of a fault, with `title` and `fix`, is for a check whose faults have no words in common. `of_images`
+    is the finding on Dockerfiles that has the same cause, and so the same id. Raises ValueError when the id is taken.
     """
     fault = None if isinstance(what, str) else what
     id = what if isinstance(what, str) else what.id  # noqa: A001 - the field's own word in reports
@@ -122,7 +123,8 @@ def check(
             raise ValueError(f"the check {id!r} needs fix=, a sentence for `envkit explain`: its remedy is none")
 
     def register(function: CheckFunction) -> CheckFunction:
-        _refuse_taken(id)
+        if of_images is None or of_images.id != id or id in _CHECKS:
+            _refuse_taken(id)
         _CHECKS[id] = Check(
             id,
             title,
@@ -170,7 +172,8 @@ def image_faults() -> dict[str, ImageFault]:
 
 def declared() -> dict[str, Check | ImageFault]:
     """Whatever a report can name, by id: the checks in root-cause order, then the findings on Dockerfiles."""
-    return {**all_checks(), **image_faults()}
+    checks = all_checks()
+    return {**checks, **{id: fault for id, fault in image_faults().items() if id not in checks}}
 
 
 def all_checks() -> dict[str, Check]:

@@ -296,7 +296,9 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     dropped = tuple(message for message in said if not message.values.get("most") or _beside_range(message) < 0)
     newer = (*seen(environment, _NEWER), *above)
     exact = tuple(message for message in newer if message.values)
-    if not dropped and newer and not exact and _left_out(environment, matrix):
+    told = [ComputeCapability.parse(text) for each in exact if (text := capability_of([each])).count(".") == 1]
+    owns = told or [own for _, own in capable_gpus(environment, matrix)]
+    if not dropped and newer and (told or not exact) and _left_out(owns, matrix):
         return newer if id == _DROPPED else ()
     if id == _DROPPED:
         return dropped
@@ -313,9 +315,9 @@ def _beside_range(message: Message) -> int:
     return -1 if own < least else int(own.major > most.major)
 
 
-def _left_out(environment: Environment, matrix: Matrix) -> bool:
+def _left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
     """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
-    own = [(value.major, value.minor) for _, value in capable_gpus(environment, matrix)]
+    own = [(value.major, value.minor) for value in owns]
     builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
     newest = max((build.version for build in builds), default=None)
     targets = [target for build in builds if build.version == newest for target in build.sass or ()]

@@ -274,6 +274,7 @@ def _belong_together(item: Installed, plugin: Distribution, jaxlib: Distribution
     layer=Layer.FRAMEWORK_BUILD,
     explained_by=("jax-library-load", "ld-library-path-shadows-wheels", "nvjitlink-symbol"),
     rank=17,
+    of_missing_gpu=True,
     any_of=("pythons", "messages"),
     fix='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", depending on the driver.',
     references=("https://docs.jax.dev/en/latest/installation.html",),

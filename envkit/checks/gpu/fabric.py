@@ -16,8 +16,8 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment
-from envkit.model.paths import fact
 from envkit.model.observed import is_told
+from envkit.model.paths import fact
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

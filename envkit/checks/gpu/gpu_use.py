@@ -47,7 +47,7 @@ _OF_THE_QUEUE = (
     "job again."
 )
 _LEFT_BEHIND = (  # messages of memory that is in use although its program has ended
-    *("told-no-process", "complaint-unknown-process", "complaint-fuser", "complaint-old-job"),
+    *("told-no-process", "complaint-unknown-process", "complaint-fuser", "complaint-old-job", "told-zh"),
     *("complaint-told-none-running", "complaint-nothing-runs", "complaint-defunct"),
 )
 _SHUT = Fault(

@@ -15,7 +15,7 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Framework, Item, Package, PythonFact, reader
 from envkit.ingest.releases import described
-from envkit.ingest.sentences import asserted, earlier, stated
+from envkit.ingest.sentences import asserted, at_last, earlier, stated
 from envkit.ingest.text import Text
 from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
 from envkit.model.observed import TOLD
@@ -98,7 +98,8 @@ _PACKAGE = regex(
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
     r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
-    r"(?: ?\[[^\]\n]{0,20}\])?(?: in [a-z ]{1,24})?(?: [Vv]ersion| reports| is| wheel|版本)?(?::| ?==?| v|-| )?[ ]?`?v?"
+    r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: in [a-z ]{1,24})?"
+    r"(?: [Vv]ersion| reports| is| says| prints| gives| shows| wheel|版本)?(?::| ?[-=]>| ?==?| v|-| )?[ ]?[`'\"]?v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
     r"(?![\w.]{0,1}\d)(?!\.x|/)"
 )
@@ -106,6 +107,10 @@ _BUILT = regex(
     r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?|,? ?\+? ?)?(?:index |the )?"
     r"(?:cu(?P<tag>\d{3})\b|CUDA ?(?P<cuda>\d{1,2}\.\d)\b|cuda ?(?P<small>\d{1,2}\.\d)\b"
     r"|(?P<cpu>py3\.\d{1,2}_cpu_\d|cpu_py\d{2,3}|cpu[ -]only\b|cpuonly\b|\(?cpu\)))"
+)
+_BECAME = regex(
+    r"\A`?[ ]?(?:-{1,2}>|=>|→|to|auf|升级到|更新到) ?`?v?"
+    r"(?P<version>[12]?\d\.\d{1,3}(?:\.\d{1,3})?(?:\+\w{2,6})?)\b(?![\w.]\d)"
 )
 _COLUMNS = regex(
     r"^(?P<name>torch(?:vision|audio)?|tensorflow|jax(?:lib)?|vllm|numpy|nvidia-[a-z]{3,20}(?:-[a-z]{2,20}){0,2}-cu\d\d)"
@@ -196,7 +201,7 @@ _MOST = 40  # mentions of one kind that are looked at: a log that repeats them t
 @reader(TOLD)
 def read(text: Text) -> Iterator[Clue]:
     """GPUs, the driver, packages, Python and the system, where a sentence states them."""
-    yield from _gpus(text)
+    yield from _present(text, list(_gpus(text)))
     yield from _driver(text)
     yield from _fabric_manager(text)
     yield from _compilers(text)
@@ -211,6 +216,14 @@ def _matches(text: Text, pattern: re.Pattern[str], *needles: str) -> Iterator[re
             return
         if stated(text, match.start(), match.end()):
             yield match
+
+
+def _present(text: Text, clues: Sequence[Clue]) -> Iterator[Clue]:
+    """The clues without the GPUs that are told of a state that worked, where another one is told of as well."""
+    cards = {clue.key for clue in clues if isinstance(clue, Item) and not earlier(text, clue.offset)}
+    for clue in clues:
+        if not isinstance(clue, Item) or not cards or clue.key in cards:
+            yield clue
 
 
 def _gpus(text: Text) -> Iterator[Clue]:
@@ -301,6 +314,8 @@ def _packages(text: Text) -> Iterator[Clue]:
         name = normalized(match["name"])
         name = _NAMES.get(name, name)
         version = match["version"] + ("" if match["tag"] else _build(text, match, name))
+        if became := _BECAME.match(text.whole[match.end() : match.end() + 40]):
+            version = became["version"]
         said.setdefault(name, []).append(Package(name, version, match.start()))
     if not any(name.startswith("torch") for name in said):  # only PyTorch tags its versions so
         tagged = [Package("torch", match["version"], match.start()) for match in _matches(text, _TAGGED, "+cu", "+cpu")]
@@ -344,6 +359,8 @@ def _agreed(text: Text, told: Sequence[Package]) -> Iterator[Package]:
     """
     if len({package.version for package in told}) > 1:
         told = [package for package in told if not earlier(text, package.offset)] or told
+    if len({package.version for package in told}) > 1:
+        told = [package for package in told if at_last(text, package.offset)] or told
     plain = {package.version.partition("+")[0] for package in told}
     most = max(told, key=lambda package: len(package.version))
     tags = {package.version.partition("+")[2] for package in told} - {""}
