@@ -25,9 +25,11 @@ _NO_COMMAND = r"(?![a-z-]{1,40}(?:\s|$))"  # `wandb login failed`
 
 def without_arguments(text: str) -> str:
     """The text without the passwords and tokens that its commands take by their place."""
-    for row in _commands():
-        if row.command.partition(" ")[0] in text and row.command in text:
-            text = _without(row, text)
+    for program, rows in _commands():
+        if program in text:
+            for row in rows:
+                if row.command in text:
+                    text = _without(row, text)
     return without_records(without_forms(without_printed(text)))
 
 
@@ -41,8 +43,13 @@ def _without(row: SecretCommand, text: str) -> str:
 
 
 @cache
-def _commands() -> tuple[SecretCommand, ...]:
-    return tuple(row for row in read(SecretCommand) if row.value != "printed")
+def _commands() -> tuple[tuple[str, tuple[SecretCommand, ...]], ...]:
+    """The commands by their program: few texts hold any of these words."""
+    found: dict[str, list[SecretCommand]] = {}
+    for row in read(SecretCommand):
+        if row.value != "printed":
+            found.setdefault(row.command.partition(" ")[0], []).append(row)
+    return tuple((program, tuple(rows)) for program, rows in found.items())
 
 
 @cache

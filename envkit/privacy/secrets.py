@@ -7,6 +7,8 @@ bounded or take what they have looked at, so that the time grows with the text.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from envkit.privacy.likeness import without_random_runs
 from envkit.privacy.logins import without_headers, without_logins, without_urls
 from envkit.privacy.named_secrets import without_named
@@ -18,12 +20,23 @@ from envkit.privacy.wrapped_lines import with_commands_joined, without_broken_re
 
 __all__ = ["HIDDEN", "without_secrets"]
 
+_SHORT, _KEPT = 256, 8192  # characters of a text, and how many of them: a fleet's machines say mostly the same
+
 
 def without_secrets(text: str) -> str:
     """The text with each secret replaced by `***`; what is no secret stays as it was written.
 
     A text in which characters that are not drawn hide a secret loses them.
     """
+    return _of_short(text) if len(text) <= _SHORT else _of_any(text)
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_short(text: str) -> str:
+    return _of_any(text)
+
+
+def _of_any(text: str) -> str:
     plain = drawn(text)
     if plain != text:
         hidden = _without_wrapped(plain)

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from envkit.checks.engine.registry import all_checks
+from envkit.fleet.judge import host_results
 from envkit.fleet.report import fleet_report
+from envkit.ingest.hosts import host_sources
+from envkit.privacy.secrets import _of_short
 from envkit.render.fleet import formatted
 from envkit.render.reports import Look
+from envkit.tables import Matrix
 from tests.cli.run import envkit
-from tests.fleet.hosts import host
+from tests.fleet.hosts import changed, facts, host, write
 from tests.fleet.simulation import CAUSES, differences, failing, write_fleet
 from tests.processor_time import least_seconds
 
@@ -22,6 +27,17 @@ def test_what_was_planted_is_what_is_told(tmp_path: Path) -> None:
     who = write_fleet(tmp_path / "fleet", 400)
     done = envkit("fleet", "report", str(tmp_path / "fleet"), "--json")
     assert done.returncode == 1 and differences(json.loads(done.stdout), who) == []
+
+
+def test_what_machines_have_in_common_is_searched_for_secrets_once(tmp_path: Path) -> None:
+    """The search costs more than all checks of a machine."""
+    checks, matrix = list(all_checks().values()), Matrix.load()
+    folder = write(tmp_path, n1=facts(), n2=changed(system__kernel="6.8.0-99-generic"))
+    searched = []
+    for source in host_sources([str(folder)]):
+        host_results(source, checks, matrix, mask=False)
+        searched.append(_of_short.cache_info().misses)
+    assert searched[1] - searched[0] < 20, searched
 
 
 def _seconds(number: int) -> float:
