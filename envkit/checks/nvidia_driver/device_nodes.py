@@ -254,13 +254,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     _NO_UVM,
     layer=Layer.DEVICE_NODES,
     rank=30,
-    explained_by=(
-        "gpu-bound-to-vfio",
-        "device-nodes-missing",
-        "driver-library-mismatch",
-        "cuda-broken-after-suspend",
-        *_NOT_LOADED,
-    ),
+    explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
     fix="Load nvidia_uvm now, and at every boot; where the kernel refuses it, boot the previous one.",
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
