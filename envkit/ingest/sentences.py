@@ -96,7 +96,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
-    r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that [\x22'`]$"
+    r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that\s[\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )

@@ -136,6 +136,7 @@ BY_CONTRAST = {
     *("healthy-proxmox-host", "healthy-readme-prose", "healthy-machine-a100-mig", "healthy-q-570-hgx"),
     *("healthy-mismatch-solved", "healthy-cpu-machine-onnxruntime", "healthy-nightly-companions"),
     *("healthy-release-notes-xid", "healthy-learned-rocm-nvcc", "healthy-learned-wsl-tensorflow"),
+    *("healthy-cpu-by-design", "healthy-engine-moved-next-month"),
 }
 
 
