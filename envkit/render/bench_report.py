@@ -148,12 +148,21 @@ def plots_of(verdicts: Sequence[Verdict]) -> Iterable[tuple[str, list[Bar]]]:
             continue
         if one.job.kind == "train":
             bars = groups.setdefault(f"{one.job.network} on {row.device.name}: seconds per mini-batch", [])
-            bars.append(Bar(_label(row), one.value, "measured"))
+            bars.append(Bar(_of_bar(row), one.value, "measured"))
             bars += [Bar(_short(ref, one.job.batch), ref.seconds or 0, "published") for ref in row.references[:3]]
         elif row.limit:
             bars = groups.setdefault(f"{row.device.name}: {one.unit}", [])
             bars += [Bar(_label(row), one.value, "measured"), Bar(row.limit.why, row.limit.value, "possible")]
     return groups.items()
+
+
+def _of_bar(row: Verdict) -> str:
+    """What tells the bars of one network and device apart, in few letters, for a long label is cut at its end."""
+    one = row.measurement
+    precision = "" if one.job.precision == "fp32" else f" {one.job.precision}"
+    release = one.version.partition("+")[0]
+    threads = f", {row.threads} thread{'s' if row.threads != 1 else ''}" if row.threads else ""
+    return f"b{one.job.batch}{precision} {one.framework} {release}".strip() + threads
 
 
 def _short(row: Reference, batch: int) -> str:

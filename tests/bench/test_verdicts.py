@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -140,6 +141,23 @@ def test_reports_hold_all_three_and_no_markup_of_a_device() -> None:
     page = bench_html(rows)
     assert "<script" not in page and page.count("<svg") == 2 and "published" in page
     assert max(map(len, bench_text(rows, 80).splitlines())) <= 80
+
+
+def test_bars_that_differ_have_labels_that_differ_where_they_are_cut() -> None:
+    processor = Device("AMD EPYC, 2 cores")
+    rows = [
+        judged(
+            Measurement(Job("x", "train", precision, "fcn-5", batch), framework, "2.15.0+cu132", (0.5, 0.5), "s"),
+            processor,
+            threads,
+        )
+        for framework in ("pytorch", "tensorflow", "mxnet")
+        for precision in ("fp32", "bf16")
+        for batch in (16, 4096)
+        for threads in (1, 2, 16)
+    ]
+    labels = re.findall(r'text-anchor="end">([^<]*)<', bench_html(rows))
+    assert len(labels) == len(set(labels)) == len(rows)
 
 
 @pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "mxnet", "numpy", "driver"])
