@@ -29,8 +29,9 @@ IDS = {  # model -> device id, compute capability, lanes, GT/s
     "NVIDIA GeForce GTX 1080": ("1B80", "6.1", 16, 8.0),
     "NVIDIA A40": ("2235", "8.6", 16, 16.0),
     "NVIDIA H100 80GB HBM3": ("2330", "9.0", 16, 32.0),
+    "Tesla K80": ("102D", "3.7", 16, 8.0),
 }
-RTX3090, RTX4060, RTX4090, RTX5090, GTX1080, A40, H100 = IDS
+RTX3090, RTX4060, RTX4090, RTX5090, GTX1080, A40, H100, K80 = IDS
 ADDRESS = "0000:01:00.0"
 
 

@@ -14,6 +14,7 @@ from tests.checks.hardware import (
     A40,
     ADDRESS,
     H100,
+    K80,
     RTX3090,
     RTX4060,
     card,
@@ -233,6 +234,34 @@ CASES = (
         "nvml",
         machine(driver(cards=2), pci_gpus=(card(), card(address=SECOND)), gpus=(gpu(),)),
         "1 in NVML",
+    ),
+    Case(
+        COUNT,
+        "fail",
+        "half-a-board",
+        machine(
+            driver(cards=3),
+            pci_gpus=tuple(card(K80, f"0000:0{place}:00.0") for place in (1, 2, 4)),
+            system__machine_kind=MachineKind.METAL,
+        ),
+        "4 GPUs on the boards, 3 on PCI",
+    ),
+    Case(
+        COUNT,
+        "ok",
+        "a-board",
+        machine(
+            driver(cards=2),
+            pci_gpus=(card(K80), card(K80, SECOND)),
+            driver__procfs_gpus=(ADDRESS, SECOND),
+            system__machine_kind=MachineKind.METAL,
+        ),
+    ),
+    Case(
+        COUNT,
+        "ok",
+        "half-a-board-of-the-host",
+        machine(driver(), pci_gpus=(card(K80),), driver__procfs_gpus=(ADDRESS,), system__machine_kind=MachineKind.VM),
     ),
     Case(COUNT, "fail", "cuda", machine(driver(), gpus=(gpu(),), driver__cuda_device_count=0), "0 in CUDA"),
     Case(

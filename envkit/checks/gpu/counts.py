@@ -1,4 +1,4 @@
-"""How many GPUs each layer shows: PCI, kernel module, device files, NVML, CUDA. The first step down names the layer."""
+"""How many GPUs each layer shows, from boards and PCI up to CUDA. The first step down names the layer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import reserved_for_vms
+from envkit.checks.gpu.gpus import reserved_for_vms, seen_gpus
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.device_nodes import given_to_others, gpu_nodes
 from envkit.checks.nvidia_driver.driver_state import loaded, nvml_asked
@@ -115,7 +115,8 @@ class Count:
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """PCI, kernel module, device files, NVML, and CUDA show the same number of GPUs (on a Jetson, only CUDA counts).
+    """Boards, PCI, kernel module, device files, NVML, and CUDA show the same number of GPUs (on a Jetson, only CUDA
+    counts).
 
     No layer can show more GPUs than the one below it; the first layer with a lower number is the one that loses a GPU.
     GPUs that are reserved for virtual machines, and old ones that use another driver, do not count.
@@ -159,6 +160,7 @@ def gpu_counts(environment: Environment, matrix: Matrix) -> tuple[Count, ...]:
         return (chip, *_nvml(environment), *_cuda(environment))
     counts: list[Count] = []
     if environment.pci_gpus.known and not no_pci_expected(environment) and not shared_out:
+        counts.extend(_boards(environment, matrix))
         own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
         counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
     if driver.procfs_gpus.known and not driver_lives_elsewhere(environment) and not shared_out:
@@ -170,6 +172,19 @@ def gpu_counts(environment: Environment, matrix: Matrix) -> tuple[Count, ...]:
     counts.extend(_nvml(environment))
     counts.extend(_cuda(environment))
     return tuple(counts)
+
+
+def _boards(environment: Environment, matrix: Matrix) -> Iterator[Count]:
+    """How many GPUs boards that carry several, such as a Tesla K80, have together, where one of them is not shown.
+
+    A virtual machine may be given a part of a board.
+    """
+    shown = seen_gpus(environment, matrix)
+    several = {(row.name, row.variant): row.gpus_per_board for row in matrix.gpu_boards if row.gpus_per_board}
+    sizes = [several.get((gpu.models[0].name, gpu.models[0].variant), 1) if gpu.models else 1 for gpu in shown]
+    whole = sum(-(-sizes.count(size) // size) * size for size in dict.fromkeys(sizes))
+    if whole > len(shown) and kind(environment) is MachineKind.METAL and not reserved_for_vms(environment):
+        yield Count("the boards", "pci_gpus", whole, environment.pci_gpus.source)
 
 
 def _nvml(environment: Environment) -> Iterator[Count]:
@@ -231,10 +246,16 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
 
 
 def _in(count: Count) -> str:
-    return "on PCI" if count.layer == "PCI" else f"in {count.layer}"
+    return f"on {count.layer}" if count.layer in ("PCI", "the boards") else f"in {count.layer}"
 
 
 _REMEDIES = {
+    "PCI": (
+        "Each of these boards carries several GPUs, and one of them does not answer. Shut the machine down, seat the "
+        "board and its power connectors again, and enable Above 4G Decoding in the firmware setup; if it stays away in "
+        "another slot too, the board is broken.",
+        "module-log",
+    ),
     "the kernel module": (
         "The driver did not bind to the GPU: check the kernel log for messages about it.",
         "module-log",
