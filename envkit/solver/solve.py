@@ -13,6 +13,7 @@ from envkit.solver.model import Alternative, NoPlan, Plan
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.solver.search import select
+from envkit.solver.supported import supported_instead
 from envkit.solver.verdicts import verdicts, warnings
 
 HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else is known to work
@@ -52,7 +53,8 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
         )
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
-    return Plan(request, choice, judged, improvements(query, choice), warnings(choice, query, judged))
+    better = (*supported_instead(query, choice), *improvements(query, choice))
+    return Plan(request, choice, judged, better, warnings(choice, query, judged))
 
 
 def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
