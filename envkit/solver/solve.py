@@ -13,7 +13,6 @@ from envkit.solver.model import Alternative, NoPlan, Plan
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.solver.search import select
-from envkit.solver.supported import supported_instead
 from envkit.solver.verdicts import verdicts, warnings
 
 HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else is known to work
@@ -53,7 +52,11 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
         )
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
-    better = (*supported_instead(query, choice), *improvements(query, choice))
+    better = improvements(query, choice)
+    if choice.toolkit is not None and request.cuda is not None and not request.frameworks:
+        from envkit.solver.supported import supported_instead
+
+        better = (*supported_instead(query, choice, choice.toolkit), *better)
     return Plan(request, choice, judged, better, warnings(choice, query, judged))
 
 

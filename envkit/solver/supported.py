@@ -11,11 +11,9 @@ from envkit.solver.query import Query
 from envkit.tables.rows import Toolkit
 
 
-def supported_instead(query: Query, choice: Choice) -> Iterator[Alternative]:
+def supported_instead(query: Query, choice: Choice, toolkit: Toolkit) -> Iterator[Alternative]:
     """The nearest toolkits and the system that go with what was asked for; none where it goes together."""
-    toolkit, system, request = choice.toolkit, choice.os, query.request
-    if toolkit is None or request.cuda is None or request.frameworks:
-        return
+    system, request = choice.os, query.request
     rows = query.knowledge.tables.toolkits
     if ToolkitMatch.BINARY in _matches(toolkit, query):
         later_ones = (row for row in rows if row.version > toolkit.version)
