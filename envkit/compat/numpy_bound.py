@@ -46,6 +46,12 @@ def numpy_meets(
     return Verdict(RELATION, "warn", f"{title}, and {told}", build.sources)
 
 
+def is_bounded_apart(build: FrameworkBuild, asked: str, python: Version | None, source_titles: Iterable[str]) -> bool:
+    """Whether a build's own metadata takes none of the NumPy releases that are asked for."""
+    verdict = numpy_meets(build, asked, python, ())
+    return verdict is not None and verdict.status == "fail" and _bounds_itself(build, source_titles)
+
+
 def _bounds_itself(build: FrameworkBuild, source_titles: Iterable[str]) -> bool:
     """True when the bound of a row is the one in the package's own metadata.
 

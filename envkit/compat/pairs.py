@@ -10,7 +10,9 @@ from envkit.compat.packages import Requirement, requirements_of
 from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
-from envkit.tables.pairs import PackagePair
+from envkit.tables.pairs import PackageExtra, PackagePair
+
+Holds = Callable[[str], bool]
 
 
 @lru_cache(maxsize=1)
@@ -71,7 +73,21 @@ def _clash(row: PackagePair, others: Mapping[str, tuple[str, VersionSpec]]) -> t
     return None
 
 
-Holds = Callable[[str], bool]
+@lru_cache(maxsize=1)
+def _extras() -> Mapping[str, tuple[PackageExtra, ...]]:
+    found: dict[str, list[PackageExtra]] = {}
+    for row in read(PackageExtra):
+        found.setdefault(row.package, []).append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def with_extras(package: str, extras: Iterable[str], holds: Holds) -> tuple[PackagePair, ...]:
+    """The releases on record whose number a requirement holds for, as these extras of a package make them."""
+    return tuple(
+        PackagePair(package, row.version, row.requires, row.sources)
+        for row in _extras().get(package, ())
+        if holds(row.version) and not set(extras).isdisjoint(row.extras)
+    )
 
 
 def meeting(package: str, holds: Holds) -> tuple[PackagePair, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from envkit.base.versions import Version
-from envkit.compat.cuda_ends import cuda_end
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit, os_title
 
@@ -108,6 +107,8 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
             f"{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
+    from envkit.compat.cuda_ends import cuda_end
+
     end = cuda_end(system.os_id, toolkit.version)
     if end is not None:
         detail = (

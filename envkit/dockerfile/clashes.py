@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.compat.packages import requirements_of
-from envkit.compat.pairs import meeting, newest_beside, pair_agrees
+from envkit.compat.pairs import meeting, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -103,7 +103,8 @@ def releases_of(package: Package) -> tuple[PackagePair, ...]:
         except ValueError:
             return False
 
-    return meeting(normalized(package.name), held)
+    name = normalized(package.name)
+    return meeting(name, held) or with_extras(name, package.extras, held)
 
 
 def specs_of(packages: Iterable[Package]) -> dict[str, tuple[str, VersionSpec]]:

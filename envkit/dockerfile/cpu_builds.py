@@ -64,7 +64,8 @@ def cpu_on_purpose(
     wanted: Wanted, subject: str, found: Contents, request: Request, matrix: Matrix
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
-    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.base.repository == CUDA_REPOSITORY)
+    base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
+    gpu_meant = bool(request.gpus or request.driver or found.cuda or base)
     title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)

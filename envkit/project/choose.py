@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record, replace
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.numpy_bound import is_bounded_apart
 from envkit.compat.pairs import allows, meeting, required
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.base import Base
@@ -64,7 +65,11 @@ def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: 
     contents = _contents(items, python, request, matrix)
     bounds, specs = _bounds(items), specs_of(one.package for one in items)
 
+    asked = contents.asked("numpy")
+
     def allowed(build: FrameworkBuild) -> bool:
+        if asked and is_bounded_apart(build, asked, python, (matrix.source(key).title for key in build.sources)):
+            return False  # an installer takes an older release then
         return build.framework != "pytorch" or _goes_with(build, bounds, specs)
 
     return Chosen(tuple(items), unsure, contents, choices(contents, matrix, allowed), python)
@@ -138,7 +143,7 @@ def _brought_along(items: list[Item]) -> list[Item]:
     names = {normalized(one.package.name) for one in items}
     if names & {_TORCH, "pytorch", "pytorch-gpu"}:
         return []
-    for one in items:
+    for one in sorted(items, key=lambda one: not one.package.spec):  # what names a release says more
         rows = releases_of(one.package) if one.package.tool == "pip" else ()
         lines = [line for row in rows[-1:] for line in required(row) if line.package == _TORCH]
         found = item(lines[0].line, one.package.line, one.package.places, file=one.file) if lines else None

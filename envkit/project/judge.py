@@ -15,7 +15,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.driver import branch_of, driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.numpy_bound import numpy_meets
-from envkit.compat.pairs import pairs_by_package
+from envkit.compat.pairs import meeting, pairs_by_package, required
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
@@ -296,7 +296,7 @@ def _refused(manifest: Manifest) -> Iterator[Finding]:
 
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
     names = [normalized(one.package.name) for one in have.items]
-    known = pairs_by_package()
+    known = {*pairs_by_package(), *_tied(have)}
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
         name
@@ -332,10 +332,17 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
 
 
+def _tied(have: Chosen) -> Iterator[str]:
+    """The packages that the builds of the file require themselves: torch a release of triton."""
+    for wanted, build in have.meant:
+        for row in meeting(wanted.package, lambda version, build=build: version == str(build.version)):  # type: ignore[misc]
+            yield from (line.package for line in required(row))
+
+
 def _has_told(name: str, found: list[Finding]) -> bool:
     """Whether it was said already that a package was not checked, or that the index has another under its name."""
     return any(
-        (one.id == faults.NOT_JUDGED.id and one.title.startswith(f"Not checked: {name}"))
+        (one.status is Status.UNKNOWN and one.title.removeprefix("Not checked: ").startswith(name))
         or (one.id == faults.NOT_ON_INDEX.id and f" {name} " in one.title)
         for one in found
     )

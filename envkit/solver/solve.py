@@ -52,7 +52,12 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
         )
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
-    return Plan(request, choice, judged, improvements(query, choice), warnings(choice, query, judged))
+    better = improvements(query, choice)
+    if choice.toolkit is not None and request.cuda is not None and not request.frameworks:
+        from envkit.solver.supported import supported_instead
+
+        better = (*supported_instead(query, choice, choice.toolkit), *better)
+    return Plan(request, choice, judged, better, warnings(choice, query, judged))
 
 
 def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 
-from envkit.compat.package_breaks import break_marks, breaks_beside
 from envkit.compat.packages import (
     Requirement,
     brings_cuda,
@@ -37,6 +36,8 @@ class Together:
         """Whether two builds go together: ok, fail, unknown, or apart for unknown with CUDA of two majors."""
         key = (_seen_of(first), _seen_of(second))
         if key not in self._statuses:
+            from envkit.compat.package_breaks import breaks_beside
+
             met = self._met(first, second) and self._met(second, first)
             met = met and breaks_beside(first, second) is None and breaks_beside(second, first) is None
             self._statuses[key] = self._shared(first, second) if met else "fail"
@@ -44,6 +45,8 @@ class Together:
 
     def verdicts(self, first: FrameworkBuild, second: FrameworkBuild) -> Iterator[Verdict]:
         """The verdict on each requirement of the two on each other, and on the libraries that both bring."""
+        from envkit.compat.package_breaks import breaks_beside
+
         for build, other in ((first, second), (second, first)):
             for name, requirement in self._demands_of(build):
                 if name == other.framework:
@@ -66,6 +69,8 @@ class Together:
         return self._traits[key]
 
     def _found_traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
+        from envkit.compat.package_breaks import break_marks
+
         names = [name for name, _ in others]
         demands = tuple([requirement.line for name, requirement in self._demands_of(build) if name in names])
         asked = [requirement for name in names for requirement in self._asked_of(build.framework, name)]

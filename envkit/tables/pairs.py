@@ -31,6 +31,18 @@ class PackagePair:
     sources: tuple[str, ...]
 
 
+@table("package_extras.csv", "package", "version")
+@record
+class PackageExtra:
+    """What one release requires beside its own requirements where one of these extras is asked for."""
+
+    package: str
+    version: str
+    extras: tuple[str, ...]
+    requires: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
 @table("companion_builds.csv", "package", "versions")
 @record
 class CompanionBuilds:

@@ -129,3 +129,37 @@ def test_a_change_does_not_bring_what_breaks(tmp_path: Path) -> None:
     target = '--python 3.10 --gpu "GeForce RTX 3090" --driver 535.183.01'
     _, change, _ = project_change(str(file), request_of(target, Matrix.load()), Matrix.load())
     assert change is not None and change.told[-1] == "torch==2.7.1+cu118"  # of whose CUDA it has a library
+
+
+# ---- what the third look at public files taught
+
+
+AMPERE = '--gpu "GeForce RTX 3090" --driver 535.183.01 --python 3.10 --os ubuntu22.04'
+
+
+def test_an_extra_may_hold_torch(tmp_path: Path) -> None:
+    """sglang 0.4.6 itself requires no torch, its extras 2.6.0; without that, torch would be the newest, for CUDA 13."""
+    found = findings_on("torchvision\nsglang[all]==0.4.6\n", AMPERE, tmp_path)
+    assert any("torch==2.6.0 installs PyTorch 2.6.0" in one.title for one in found)
+    assert not [one for one in found if one.status is Status.FAIL]
+    clashing = findings_on("torch==2.5.1\nsglang[srt]==0.4.6\n", AMPERE, tmp_path)
+    assert any("requires torch==2.6.0" in one.title for one in clashing if one.status is Status.FAIL)
+    assert not [
+        one for one in findings_on("torch==2.5.1\nsglang==0.4.6\n", AMPERE, tmp_path) if "requires" in one.title
+    ]
+
+
+def test_numpy_holds_an_open_framework_at_an_older_release(tmp_path: Path) -> None:
+    found = findings_on("tensorflow\nnumpy<1.24\n", AMPERE, tmp_path)
+    assert not [one.title for one in found if one.status is Status.FAIL]
+    assert any("TensorFlow 2.17" in one.title for one in found)
+    pinned = findings_on("tensorflow==2.21.0\nnumpy<1.24\n", AMPERE, tmp_path)
+    assert any("numpy" in one.title for one in pinned if one.status is Status.FAIL)
+
+
+def test_a_package_that_torch_holds_itself_needs_no_data_of_its_own(tmp_path: Path) -> None:
+    target = '--gpu "GeForce RTX 5090" --driver 575.57.08 --python 3.12 --os ubuntu24.04'
+    lines = "--extra-index-url https://download.pytorch.org/whl/cu128\ntorch==2.8.0+cu128\ntriton>=3.3.0\n"
+    assert not [one.title for one in findings_on(lines, target, tmp_path) if one.status is not Status.OK]
+    old = findings_on("torch==1.13.1\ntriton\n", "--python 3.10", tmp_path)
+    assert any("no data: triton" in one.title for one in old)  # nothing says which one goes with it

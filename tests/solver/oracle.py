@@ -17,6 +17,8 @@ from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.solver.model import Choice
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, Toolkit
 
 ANY = SpecifierSet()
@@ -106,6 +108,8 @@ class Oracle:
             yield "glibc"
         if not build.cpu_only:
             yield from self.gpu_rules(question, build, toolkit)
+        if toolkit is None and not build.cpu_only and self.whole_line_fails(question, build.cuda):
+            yield "cuda-line"
 
     def pythons(self, build: FrameworkBuild) -> list[Version]:
         """The Pythons of a build; of one that names none all that the releases before and after it leave possible."""
@@ -148,6 +152,19 @@ class Oracle:
             own = build.bundles_cuda or build.cuda is None
             if build.cudnn is not None and own and not self.cudnn_knows(build, gpu.compute_capability):
                 yield "cudnn"
+
+    def whole_line_fails(self, question: Question, cuda: Version | None) -> bool:
+        """Of a build for all of a major: whether no wanted release of it suits the machine."""
+        wanted, driver, gpus = question.cuda, question.driver, question.gpus
+        if cuda is None or wanted is None or not gpus or len(cuda.parts) > 1:
+            return False
+        releases = [row.version for row in self.line(cuda) if wanted.holds(row.version)]
+        suit = [
+            (driver is None or self.driver_ok(driver, one, gpus))
+            and all(self.cuda_knows(one, gpu.compute_capability) and self.reachable(one, gpu) for gpu in gpus)
+            for one in releases
+        ]
+        return bool(suit) and not any(suit)
 
     # ---- single rules
 
@@ -363,6 +380,8 @@ class Oracle:
                 wanted = as_requirement(line)
                 if wanted.name.lower() in names and not wanted.specifier.contains(str(other.version), prereleases=True):
                     yield f"{build.package} requires {line}"
+            if any(matches(own, build) and matches(beside, other) for own, beside in self.breaks):
+                yield f"{build.package} breaks"
         yield from self.clashes(self.required(first) or (), self.required(second) or ())
         toolkits = [set(self.servers(build)) for build in (first, second) if self.servers(build) != [None]]
         if toolkits and not set.intersection(*toolkits):
@@ -372,6 +391,11 @@ class Oracle:
             yield "python"
         if not numpy_exists((first, second)):
             yield "numpy"
+
+    @cached_property
+    def breaks(self) -> list[tuple[Requirement, Requirement]]:
+        """Releases of one package, and of another beside which they are known not to work."""
+        return [(Requirement(row.package + row.versions), Requirement(row.beside)) for row in read(PackageBreak)]
 
     def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:
         """What the package requires of CUDA libraries on x86_64 Linux; None where that is unknown."""
@@ -444,6 +468,15 @@ class Oracle:
 
 
 # ---- rules on requirement lines, by what packaging says of them
+
+
+def matches(wanted: Requirement, build: FrameworkBuild) -> bool:
+    """Whether a build is a release that a requirement allows."""
+    return (
+        build.package is not None
+        and as_requirement(build.package).name.lower() == wanted.name.lower()
+        and wanted.specifier.contains(str(build.version), prereleases=True)
+    )
 
 
 @cache

@@ -46,3 +46,17 @@ def test_a_board_is_told_of_nvidias_wheels_for_it() -> None:
 def test_windows_is_told_of_nvidias_tensorflow_inside_wsl() -> None:
     refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 4060",), platform="windows"))
     assert any(way.startswith("in WSL, NVIDIA's build of TensorFlow 1.15") for way in refused.warnings)
+
+
+def test_what_is_supported_is_offered_beside_a_toolkit_that_is_not() -> None:
+    assert offers(plan_of(ask(cuda="12.6", os_id="centos7")), "cuda") == ["12.4"]
+    focal = plan_of(ask(cuda="13.0", os_id="ubuntu20.04"))
+    assert (offers(focal, "cuda"), offers(focal, "os")) == (["12.9"], ["ubuntu24.04"])
+    assert offers(plan_of(ask(cuda="10.1", os_id="ubuntu20.04")), "os") == ["ubuntu18.04"]  # 18.10 ended long before
+    assert not plan_of(ask(cuda="12.9", os_id="ubuntu20.04")).alternatives
+    assert not plan_of(ask(cuda="12.6")).alternatives
+
+
+def test_a_compiler_that_knows_the_gpu_is_offered_beside_one_that_does_not() -> None:
+    assert offers(plan_of(ask(cuda="11.3", gpus=("GeForce RTX 4090",))), "cuda") == ["11.8"]
+    assert not offers(plan_of(ask(cuda="11.8", gpus=("GeForce RTX 4090",))), "cuda")
