@@ -42,6 +42,7 @@ _STOPS = regex(
 _WARNING = regex(
     r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
 )
+_WITHOUT_GPU = regex(r"\b[Cc][Pp][Uu]\b|\b[Nn]o (?:accelerator|GPU|gpu|CUDA|cuda|device)")
 _FAILS = regex(
     r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
     r"|\berror: "
@@ -116,7 +117,8 @@ def harmless(text: Text, offset: int) -> bool:
 def _only_warned(text: Text, offset: int) -> bool:
     """Whether it is a warning, and nothing fails below it."""
     index = text.index(offset)
-    if not any(_WARNING.search(line) for line in text.lines[max(index - 1, 0) : index + 1]):
+    lines = text.lines[max(index - 1, 0) : index + 1]
+    if not any(map(_WARNING.search, lines)) or any(map(_WITHOUT_GPU.search, lines)):
         return False
     return _FAILS.search(text.whole, offset + len(text.line_at(offset))) is None
 
