@@ -42,7 +42,10 @@ _STOPS = regex(
 _WARNING = regex(
     r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
 )
-_WITHOUT_GPU = regex(r"\b[Cc][Pp][Uu]\b|\b[Nn]o (?:accelerator|GPU|gpu|CUDA|cuda|device)")
+_WITHOUT_GPU = regex(
+    r"\b[Cc][Pp][Uu]\b|\b[Nn]o (?:accelerator|GPU|gpu|CUDA|cuda|device)|\b(?:Skipping registering|Cannot dlopen)\b"
+    r"|\bCould not (?:load dynamic library|find cuda)|\bGPU will not be used\b"
+)
 _FAILS = regex(
     r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
     r"|\berror: "
@@ -69,6 +72,7 @@ _LASTING = frozenset(
         *("vm-gpu-unsupported-by-release", "xid-other"),
     )
 )  # what slows or threatens a GPU that computes
+_OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|computer|laptop|host)\b")
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
@@ -146,6 +150,7 @@ def only_looked(text: Text, offset: int) -> bool:
     last = used(text)
     if last > offset:
         same = machine_of(command) == machine_of(command_above(text, last))
+        same = same and _OTHER.search(text.whole, offset, last) is None
         return same and not in_another_way(text, offset, last)
     lines = _answer(text, text.index(offset))
     answer = "\n".join(text.lines[number] for number in lines)
