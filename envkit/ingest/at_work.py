@@ -103,7 +103,9 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     lasting = signature.partition("/")[0] in _LASTING
     if is_over(text, offset):
         return True
-    return not (lasting or troubled(text)) and (harmless(text, offset) or _from_container(text, signature, offset))
+    if lasting or troubled(text) or _OTHER.search(text.whole, offset):
+        return False
+    return harmless(text, offset) or _from_container(text, signature, offset)
 
 
 def is_over(text: Text, offset: int) -> bool:
@@ -150,7 +152,6 @@ def only_looked(text: Text, offset: int) -> bool:
     last = used(text)
     if last > offset:
         same = machine_of(command) == machine_of(command_above(text, last))
-        same = same and _OTHER.search(text.whole, offset, last) is None
         return same and not in_another_way(text, offset, last)
     lines = _answer(text, text.index(offset))
     answer = "\n".join(text.lines[number] for number in lines)
