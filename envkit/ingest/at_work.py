@@ -50,7 +50,7 @@ _FAILS = regex(
     r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
     r"|\berror: "
 )
-_EVENT = regex(r"\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
+_EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
