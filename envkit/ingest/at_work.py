@@ -42,11 +42,15 @@ _STOPS = regex(
 _WARNING = regex(
     r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
 )
+_WITHOUT_GPU = regex(
+    r"\b[Cc][Pp][Uu]\b|\b[Nn]o (?:accelerator|GPU|gpu|CUDA|cuda|device)|\b(?:Skipping registering|Cannot dlopen)\b"
+    r"|\bCould not (?:load dynamic library|find cuda)|\bGPU will not be used\b"
+)
 _FAILS = regex(
     r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
     r"|\berror: "
 )
-_EVENT = regex(r"\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
+_EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
@@ -68,6 +72,7 @@ _LASTING = frozenset(
         *("vm-gpu-unsupported-by-release", "xid-other"),
     )
 )  # what slows or threatens a GPU that computes
+_OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|computer|laptop|host)\b")
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
@@ -98,7 +103,9 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     lasting = signature.partition("/")[0] in _LASTING
     if is_over(text, offset):
         return True
-    return not (lasting or troubled(text)) and (harmless(text, offset) or _from_container(text, signature, offset))
+    if lasting or troubled(text) or _OTHER.search(text.whole, offset):
+        return False
+    return harmless(text, offset) or _from_container(text, signature, offset)
 
 
 def is_over(text: Text, offset: int) -> bool:
@@ -116,7 +123,8 @@ def harmless(text: Text, offset: int) -> bool:
 def _only_warned(text: Text, offset: int) -> bool:
     """Whether it is a warning, and nothing fails below it."""
     index = text.index(offset)
-    if not any(_WARNING.search(line) for line in text.lines[max(index - 1, 0) : index + 1]):
+    lines = text.lines[max(index - 1, 0) : index + 1]
+    if not any(map(_WARNING.search, lines)) or any(map(_WITHOUT_GPU.search, lines)):
         return False
     return _FAILS.search(text.whole, offset + len(text.line_at(offset))) is None
 
