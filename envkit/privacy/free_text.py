@@ -57,7 +57,7 @@ _WINDOWS_HOME = regex(
     r"(?i)([a-z]:[\\/]{1,2}(?:users|documents and settings)[\\/]{1,2})([^\\/:*?\"<>|\n]{1,40})(?=[\\/])"
 )
 _WINDOWS = regex(r"(?<!\w)[A-Za-z]:[\\/][^\s\"'<>|*?;,]*")
-_SHARE = regex(r"(?<![\w\\])\\\\([\w.$-]{1,80})(\\[^\s\"'<>|*?;,]*)")
+_SHARE = regex(rf"(?<![\w\\])\\\\([\w.${_ALL_MARKS}-]{{1,80}})(\\[^\s\"'<>|*?;,]*)")
 _PATH = regex(r"(?<![\w./~-])(?:~[\w.-]{0,40}|\.{1,2})?/[^\s\"'<>`|,;()\[\]{}=*$]*")
 _IPV4 = regex(r"(?<![\w.+-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w+]|[.-]\w)")
 _IPV6 = regex(rf"(?<![\w:.{_ALL_MARKS}])(?:{_HEX}{{0,4}}:){{2,7}}{_HEX}{{0,4}}(?![\w:]|\.\d)")
@@ -70,6 +70,9 @@ _SLURM = regex(r"(\bSLURM_\w{1,40}=[\"']?)([A-Za-z][\w.\[\],-]{1,80})")
 _NODE_AND_PORT = regex(
     r"((?i:\b(?:to|from|at|on|host|node|server|peer|worker|master|address))[ =:]{1,2}[\"'\[(]?)"
     r"([A-Za-z][\w.-]{1,80})(?=\]?:\d{2,5}\b)"
+)
+_PORT_AND_PATH = regex(  # of a registry
+    r"(?<![\w.+@%/:-])[A-Za-z][\w.-]{1,80}:\d{2,5}/(?=[A-Za-z])[\w./-]{1,200}"
 )
 _DEVICE_SETTING = regex(r"(\b(?:\w{1,40}_IFNAME|NCCL_IB_HCA)[\"']?(?:=|: ?)[\"']?)([\w.,:^=@-]{1,200})")
 _DEVICE = regex(r"\b(?:enx|wlx)[0-9a-f]{12}\b|\b(?:veth|br-|cali)[0-9a-f]{7,12}\b")
@@ -114,6 +117,7 @@ class FreeText:
             (_ID, self._all(self._id)),
             (_NAMED, self._second(lambda name: name if is_public(name) else self._of("name", name))),
             (_SLURM, self._second(partial(self._of, "name"))),
+            (_PORT_AND_PATH, self._all(places.without_scheme)),
             (_NODE_AND_PORT, self._second(lambda name: name if is_public(name) else places.host(name))),
             (_DEVICE_SETTING, self._second(places.setting)),
             (_POD, self._all(partial(self._of, "name"))),
@@ -188,6 +192,14 @@ class FreeText:
 
     def _in_cell(self, kind: str, name: str) -> str:
         """A name below a header that says so; words like `root` and `gpu` are no names there either."""
+        if kind == "serial":
+            return self._of("serial", name)
+        if kind == "name" and "/" in name:
+            return (
+                self._places.without_scheme(name)
+                if looks_like_host(name.partition("/")[0])
+                else self._places.path(name)
+            )
         if not self._may_be_name("group" if kind == "name" else kind, name):
             return name
         return self._labeled("name", name) if kind == "name" or "[" in name else self._certain_name(kind, name)

@@ -70,6 +70,15 @@ def each(inner: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
 
 
 _FORMS = (
+    Form(  # what `printf` puts behind the name in its first word
+        ("printf ",),
+        regex(
+            rf"(\bprintf (?:-- )?(?:\"[^\"\n]{{0,200}}?|'[^'\n]{{0,200}}?)"
+            rf"(?i:pass\w{{0,6}}|pwd|token|secret|\w{{1,20}}_key)"
+            rf"[:= ]{{1,3}}%[sq][^\"'%\n]{{0,40}}[\"'] ){WORD}"
+        ),
+        hidden,
+    ),
     Form(  # `echo … | passwd`
         ("echo ", "printf ", "yes "),
         regex(rf"(^|(?<=\n))([^\n|]{{1,400}}(?= {{0,4}}\| {{0,4}}[^\n|]{{0,200}}?{_READER}))"),
