@@ -50,7 +50,7 @@ _FORMS = (
             rf"((?<![\w.-])machine{_GAP}(?:(?!user|login)\S{{1,200}}{_GAP})?"
             rf"(?:(?:via|protocol|proto|port){_GAP}\S{{1,80}}{_GAP}){{0,3}}(?:user(?:name)?|login){_GAP}\S{{1,200}}{_GAP}"
             rf"(?:account{_GAP}\S{{1,80}}{_GAP})?pass(?:word)?{_GAP}"
-            r"|(?<![\w.-])machine[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?!\*\*\*)\S{1,200}"
+            r"|(?<![\w.-])machine[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?!\*\*\*|%s)\S{1,200}"
         ),
         hidden,
     ),
