@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from envkit._startup.regex import regex
-from envkit.privacy.columns import Cell
+from envkit.privacy.columns import Cell, cells
 from envkit.privacy.labeled import LABELS
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.places import Places, looks_like_host
@@ -89,6 +89,7 @@ _LOOK_BACK = 80
 _SHORT_ID = 12
 _HERE = ("localhost", "localhost.localdomain")
 _Mask = Callable[[re.Match[str]], str]
+_Step = tuple[tuple[str, ...], re.Pattern[str], _Mask]  # what each line that it changes holds one of
 
 
 class FreeText:
@@ -132,7 +133,7 @@ class FreeText:
             (_WORD, self._all(self._word)),
         )
         places_of_names = ((True, PLACES), (False, LIKELY_PLACES))
-        self._steps: tuple[tuple[tuple[str, ...], re.Pattern[str], _Mask], ...] = (
+        self._steps: tuple[_Step, ...] = (
             *(
                 (place.needles, regex(place.pattern), partial(self._named, certain))
                 for certain, table in places_of_names
@@ -145,16 +146,25 @@ class FreeText:
             *((("",), pattern, mask) for pattern, mask in steps),
         )
 
-    def line(self, line: str, named: Sequence[Cell] = ()) -> str:
-        """The line with everything identifying replaced; `named` are the cells of a table that hold names."""
+    def text(self, text: str) -> str:
+        """The text with everything identifying replaced."""
+        if "\n" not in text:
+            return self._line(text, (), self._steps)
+        steps = [step for step in self._steps if any(needle in text for needle in step[0])]
+        return "\n".join([self._line(line, named, steps) for line, named in cells(text.split("\n"))])
+
+    def _line(self, line: str, named: Sequence[Cell], steps: Sequence[_Step]) -> str:
+        """The line with what these steps find replaced; `named` are the cells of a table that hold names."""
         self._marked = []
         line = _MARK.sub("\ufffd", line)
         for cell in reversed(named):
             name = line[cell.start : cell.end]
             line = line[: cell.start] + self._hidden(name, self._in_cell(cell.kind, name)) + line[cell.end :]
-        for needles, pattern, mask in self._steps:
-            if any([needle in line for needle in needles]):
-                line = pattern.sub(mask, line)
+        for needles, pattern, mask in steps:
+            for needle in needles:  # a plain loop: most of the time of a mask goes here
+                if needle in line:
+                    line = pattern.sub(mask, line)
+                    break
         return self._shown(line)
 
     def _hidden(self, found: str, shown: str) -> str:

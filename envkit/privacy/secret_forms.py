@@ -49,8 +49,10 @@ def without_forms(text: str) -> str:
 def without(forms: Iterable[Form], text: str) -> str:
     """The text without what these forms tell."""
     for form in forms:
-        if any([needle in text for needle in form.needles]):
-            text = form.pattern.sub(form.shown, text)
+        for needle in form.needles:
+            if needle in text:
+                text = form.pattern.sub(form.shown, text)
+                break
     return text
 
 
