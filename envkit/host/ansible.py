@@ -19,7 +19,7 @@ def ansible_playbook() -> str:
     beside = os.path.join(os.path.dirname(sys.executable or ""), "ansible-playbook")
     if os.access(beside, os.X_OK):
         return beside
-    found = Programs(os.environ).which("ansible-playbook").value
+    found = Programs(os.environ).asked_for("ansible-playbook")
     if found is None:
         raise RequestError("ansible-playbook is not installed.", "Install it: pip install ansible-core")
     return found
@@ -36,7 +36,7 @@ def run_ansible(
         list(command),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=dict(variables),
+        env=Programs(variables).variables_asked_for,
         text=True,
         errors="replace",
     ) as process:

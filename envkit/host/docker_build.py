@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from envkit.base.errors import EnvkitError, SourceError, StepFailed
+from envkit.host.programs import Programs
 from envkit.tables.build_errors import explain
 
 Say = Callable[[str], None]
@@ -56,9 +57,7 @@ def smoke(tag: str, wants_gpu: bool, needs_driver: bool, say: Say) -> str:
 
 def client() -> str:
     """The docker client on PATH. Raises EnvkitError when there is none."""
-    from envkit.host.programs import Programs
-
-    docker = Programs(os.environ).which("docker").value
+    docker = Programs(os.environ).asked_for("docker")
     if docker is None:
         raise EnvkitError("No docker client on PATH.", "Install Docker: https://docs.docker.com/engine/install/")
     return docker
@@ -105,7 +104,7 @@ def _copy(name: str, folder: str) -> None:
 def _stream(command: Sequence[str], say: Say) -> tuple[int, str]:
     """Exit status and the last 200 lines of a command whose output goes to `say` line by line."""
     tail: deque[str] = deque(maxlen=200)
-    environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
+    environment = {**Programs(os.environ).variables_asked_for, "DOCKER_BUILDKIT": "1"}
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

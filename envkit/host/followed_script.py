@@ -6,7 +6,7 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
 
 from envkit.base.errors import StepFailed
@@ -16,7 +16,7 @@ _READ = 1 << 16
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def follow(command: Sequence[str], tell: Callable[[str], None]) -> tuple[int, str]:
+def follow(command: Sequence[str], environment: Mapping[str, str], tell: Callable[[str], None]) -> tuple[int, str]:
     """The exit code of the command and what it printed; each line of its stderr goes to `tell` as it comes.
 
     A child of it that keeps its streams open is not waited for. Raises StepFailed where it cannot be started. For the
@@ -24,7 +24,9 @@ def follow(command: Sequence[str], tell: Callable[[str], None]) -> tuple[int, st
     """
     with _Passing() as passing:
         try:
-            child = subprocess.Popen(list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            child = subprocess.Popen(
+                list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environment)
+            )
         except OSError as error:
             raise StepFailed(f"cannot start {command[0]}: {error.strerror}.", "Run the script by hand.") from error
         passing.child = child

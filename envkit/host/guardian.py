@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -84,6 +85,8 @@ class Guardian:
 def _start(mark: str) -> tuple[int, int]:
     """The end of a pipe that the guardian reads, and its process. Raises OSError where it cannot be started."""
     reading, writing = os.pipe()
+    # the shell inherits them as held: one that comes before it has a group of its own would end it
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     try:
         guardian = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "envkit-guardian", mark],
@@ -99,6 +102,7 @@ def _start(mark: str) -> tuple[int, int]:
         os.close(writing)
         raise
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         os.close(reading)
     return writing, guardian.pid
 

@@ -43,7 +43,7 @@ def _uv() -> str:
     from envkit.host.programs import Programs
 
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.is_file() else Programs(os.environ).which("uv").value
+    found = str(beside) if beside.is_file() else Programs(os.environ).asked_for("uv")
     if found is None:
         raise EnvkitError("--lock needs uv, which is not on PATH.", "Install it: pip install uv")
     return found

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Mapping
 from functools import cached_property
 
+from envkit.base.errors import StepFailed
 from envkit.host.trust import check, is_trusted
 from envkit.model import Observed, Problem, found, missing
 
@@ -48,6 +49,33 @@ class Programs:
             if _is_executable(path):
                 return self._checked(path)
         return missing(Problem.ABSENT, program, "no such program")
+
+    def asked_for(self, program: str) -> str | None:
+        """The path of a program that a person asked us to run, which need be on no list; None where there is none.
+
+        It is the first on PATH or in the system's folders that nobody else can change. Raises StepFailed where all can
+        be changed.
+        """
+        reason = ""
+        for folder in dict.fromkeys((*self._folders, *_SYSTEM_FOLDERS)):
+            path = f"{folder}/{program}"
+            if not _is_executable(path):
+                continue
+            try:
+                check(path)
+            except (OSError, ValueError) as error:
+                reason = reason or f"others could have changed it: {getattr(error, 'strerror', None) or error}"
+            else:
+                return path
+        if reason:
+            raise StepFailed(f"{program} was not started: {reason}.", "Put one that is yours or root's on PATH.")
+        return None
+
+    @cached_property
+    def variables_asked_for(self) -> dict[str, str]:
+        """What such a program gets: all variables, of PATH the absolute folders; for root those of no user."""
+        folders = self.trusted_folders if os.geteuid() == 0 else self._folders
+        return {**self._variables, "PATH": ":".join(folders) or os.defpath}
 
     def _checked(self, path: str) -> Observed[str]:
         path = os.path.normpath(path)

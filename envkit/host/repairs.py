@@ -51,7 +51,7 @@ def carry_out(work: Work, tell: Callable[[str], None] | None = None) -> str:
         if tell is not None:
             tell(lines[-1])
 
-    status = follow(words, work.text.encode(), {**os.environ, **_QUIET}, told)
+    status = follow(words, work.text.encode(), {**Programs(os.environ).variables_asked_for, **_QUIET}, told)
     if status != 0:
         last = next((line for line in reversed(lines) if line), "it says nothing")
         raise StepFailed(f"{work.words[0]} failed with {status}: {last}")

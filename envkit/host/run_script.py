@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 from envkit._startup.records import record
 from envkit.base.errors import OutputError, StepFailed
 from envkit.host.followed_script import follow
+from envkit.host.programs import Programs
 
 _BLOCK = 1 << 20
 # What sudo must let through so that the script reaches the network as its user does.
@@ -46,10 +47,18 @@ def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None
     with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
         path = Path(folder) / "install.sh"
         path.write_text(script, encoding="utf-8")
-        command = ["bash", str(path), *arguments]
+        programs = Programs(os.environ)
+        command = [_found(programs, "bash"), str(path), *arguments]
         if sudo:
-            command = ["sudo", f"--preserve-env={','.join(_KEPT_VARIABLES)}", *command]
-        return ScriptRun(*follow(command, tell))
+            command = [_found(programs, "sudo"), f"--preserve-env={','.join(_KEPT_VARIABLES)}", *command]
+        return ScriptRun(*follow(command, programs.variables_asked_for, tell))
+
+
+def _found(programs: Programs, program: str) -> str:
+    path = programs.asked_for(program)
+    if path is None:
+        raise StepFailed(f"cannot start {program}: it is not on PATH.", "Run the script by hand.")
+    return path
 
 
 def fetch(

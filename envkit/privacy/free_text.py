@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from envkit._startup.regex import regex
-from envkit.privacy.columns import Cell
+from envkit.privacy.columns import Cell, cells
 from envkit.privacy.labeled import LABELS
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.places import Places, looks_like_host
@@ -57,7 +57,7 @@ _WINDOWS_HOME = regex(
     r"(?i)([a-z]:[\\/]{1,2}(?:users|documents and settings)[\\/]{1,2})([^\\/:*?\"<>|\n]{1,40})(?=[\\/])"
 )
 _WINDOWS = regex(r"(?<!\w)[A-Za-z]:[\\/][^\s\"'<>|*?;,]*")
-_SHARE = regex(r"(?<![\w\\])\\\\([\w.$-]{1,80})(\\[^\s\"'<>|*?;,]*)")
+_SHARE = regex(rf"(?<![\w\\])\\\\([\w.${_ALL_MARKS}-]{{1,80}})(\\[^\s\"'<>|*?;,]*)")
 _PATH = regex(r"(?<![\w./~-])(?:~[\w.-]{0,40}|\.{1,2})?/[^\s\"'<>`|,;()\[\]{}=*$]*")
 _IPV4 = regex(r"(?<![\w.+-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w+]|[.-]\w)")
 _IPV6 = regex(rf"(?<![\w:.{_ALL_MARKS}])(?:{_HEX}{{0,4}}:){{2,7}}{_HEX}{{0,4}}(?![\w:]|\.\d)")
@@ -70,6 +70,9 @@ _SLURM = regex(r"(\bSLURM_\w{1,40}=[\"']?)([A-Za-z][\w.\[\],-]{1,80})")
 _NODE_AND_PORT = regex(
     r"((?i:\b(?:to|from|at|on|host|node|server|peer|worker|master|address))[ =:]{1,2}[\"'\[(]?)"
     r"([A-Za-z][\w.-]{1,80})(?=\]?:\d{2,5}\b)"
+)
+_PORT_AND_PATH = regex(  # of a registry
+    r"(?<![\w.+@%/:-])[A-Za-z][\w.-]{1,80}:\d{2,5}/(?=[A-Za-z])[\w./-]{1,200}"
 )
 _DEVICE_SETTING = regex(r"(\b(?:\w{1,40}_IFNAME|NCCL_IB_HCA)[\"']?(?:=|: ?)[\"']?)([\w.,:^=@-]{1,200})")
 _DEVICE = regex(r"\b(?:enx|wlx)[0-9a-f]{12}\b|\b(?:veth|br-|cali)[0-9a-f]{7,12}\b")
@@ -86,6 +89,7 @@ _LOOK_BACK = 80
 _SHORT_ID = 12
 _HERE = ("localhost", "localhost.localdomain")
 _Mask = Callable[[re.Match[str]], str]
+_Step = tuple[tuple[str, ...], re.Pattern[str], _Mask]  # what each line that it changes holds one of
 
 
 class FreeText:
@@ -114,6 +118,7 @@ class FreeText:
             (_ID, self._all(self._id)),
             (_NAMED, self._second(lambda name: name if is_public(name) else self._of("name", name))),
             (_SLURM, self._second(partial(self._of, "name"))),
+            (_PORT_AND_PATH, self._all(places.without_scheme)),
             (_NODE_AND_PORT, self._second(lambda name: name if is_public(name) else places.host(name))),
             (_DEVICE_SETTING, self._second(places.setting)),
             (_POD, self._all(partial(self._of, "name"))),
@@ -128,7 +133,7 @@ class FreeText:
             (_WORD, self._all(self._word)),
         )
         places_of_names = ((True, PLACES), (False, LIKELY_PLACES))
-        self._steps: tuple[tuple[tuple[str, ...], re.Pattern[str], _Mask], ...] = (
+        self._steps: tuple[_Step, ...] = (
             *(
                 (place.needles, regex(place.pattern), partial(self._named, certain))
                 for certain, table in places_of_names
@@ -141,16 +146,25 @@ class FreeText:
             *((("",), pattern, mask) for pattern, mask in steps),
         )
 
-    def line(self, line: str, named: Sequence[Cell] = ()) -> str:
-        """The line with everything identifying replaced; `named` are the cells of a table that hold names."""
+    def text(self, text: str) -> str:
+        """The text with everything identifying replaced."""
+        if "\n" not in text:
+            return self._line(text, (), self._steps)
+        steps = [step for step in self._steps if any(needle in text for needle in step[0])]
+        return "\n".join([self._line(line, named, steps) for line, named in cells(text.split("\n"))])
+
+    def _line(self, line: str, named: Sequence[Cell], steps: Sequence[_Step]) -> str:
+        """The line with what these steps find replaced; `named` are the cells of a table that hold names."""
         self._marked = []
         line = _MARK.sub("\ufffd", line)
         for cell in reversed(named):
             name = line[cell.start : cell.end]
             line = line[: cell.start] + self._hidden(name, self._in_cell(cell.kind, name)) + line[cell.end :]
-        for needles, pattern, mask in self._steps:
-            if any([needle in line for needle in needles]):
-                line = pattern.sub(mask, line)
+        for needles, pattern, mask in steps:
+            for needle in needles:  # a plain loop: most of the time of a mask goes here
+                if needle in line:
+                    line = pattern.sub(mask, line)
+                    break
         return self._shown(line)
 
     def _hidden(self, found: str, shown: str) -> str:
@@ -188,6 +202,14 @@ class FreeText:
 
     def _in_cell(self, kind: str, name: str) -> str:
         """A name below a header that says so; words like `root` and `gpu` are no names there either."""
+        if kind == "serial":
+            return self._of("serial", name)
+        if kind == "name" and "/" in name:
+            return (
+                self._places.without_scheme(name)
+                if looks_like_host(name.partition("/")[0])
+                else self._places.path(name)
+            )
         if not self._may_be_name("group" if kind == "name" else kind, name):
             return name
         return self._labeled("name", name) if kind == "name" or "[" in name else self._certain_name(kind, name)

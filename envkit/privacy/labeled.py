@@ -31,6 +31,27 @@ LABELS: Mapping[str, Label] = {
         ("-",),
         "hex",
     ),
+    "role": Label(
+        r"(\barn:aws[\w-]{0,10}:[\w-]{1,40}:[\w-]{0,30}:[^:\s]{0,20}:(?:role|user|group|instance-profile|cluster|function)/)"
+        rf"{_NAME}",
+        ("arn:aws",),
+    ),
+    "group": Label(rf"(\bGroupId=){_NAME}(?=\(\d)", ("GroupId=",)),
+    "in_brackets": Label(rf"(\b(?:Project|Job Name|Job Group|User Group|Application) <){_NAME}(?=>)", (" <",)),
+    "environment": Label(rf"(^){_NAME}(?=[ \t]{{1,60}}\*?[ \t]{{0,40}}/\S{{1,200}}/envs/)", ("/envs/",)),
+    "checkout": Label(rf"(^){_NAME}(?=[ \t]{{1,60}}\d[\w.+!-]{{0,40}}[ \t]{{1,40}}/[\w.-]{{1,40}}/)", (" /",)),
+    "contact": Label(
+        r"(\b(?:Contact|Submitted by|Reported by|Requested by|Committer|[A-Z][a-z]{2,11}-(?:off-)?by)[ \t]?:[ \t]{1,8})"
+        r"((?:[^\W\d_][\w'’.-]{1,30}[ \t]){1,3}[^\W\d_][\w'’.-]{1,30})",
+        ("Contact", "by:", "by :", "Committer"),
+        "user",
+    ),
+    "name_of_disk": Label(
+        r"(?i)(\b(?:WWN|WWID|EUI64)(?: Device Id)?[:=]?[ \t]{1,10})"
+        r"(\d [0-9a-f]{6} [0-9a-f]{9}|(?:0x|naa\.|eui\.|nvme\.)[0-9a-f]{16,64})",
+        ("WWN", "WWID", "EUI64", "wwn", "wwid", "eui64"),
+        "serial",
+    ),
     "account": Label(r"(\barn:aws[\w-]{0,10}:[\w-]{1,40}:[\w-]{0,30}:)(\d{12})(?!\d)", ("arn:aws",), "serial"),
     "registry": Label(r"((?<![\w.-]))(\d{12})(?=\.dkr\.ecr\.)", (".dkr.ecr.",), "serial"),
     "account_field": Label(
@@ -115,8 +136,8 @@ LABELS: Mapping[str, Label] = {
         r"(\bocid1\.[a-z0-9_]{1,40}\.[a-z0-9]{0,12}\.[a-z0-9-]{0,40}\.{1,2})([a-z0-9]{8,100})", ("ocid1.",), "hex"
     ),
     "project_field": Label(
-        rf"(?i)(\b(?:project_?id|resource_?group(?:_?name)?|JobName)[\"']?[ \t]{{0,3}}[:=][ \t]{{0,3}}[\"']?){_NAME}",
-        ("roject", "ROJECT", "esource", "obName"),
+        rf"(?i)(\b(?:project_?id|resource_?group(?:_?name)?|job_?name)[\"']?[ \t]{{0,3}}[:=][ \t]{{0,3}}[\"']?){_NAME}",
+        ("roject", "ROJECT", "esource", "ob_name", "obName", "OB_NAME"),
     ),
     "project_number": Label(
         r"(?i)(\bproject_?number[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)(\d{6,20})", ("roject", "ROJECT"), "serial"

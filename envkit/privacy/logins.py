@@ -19,7 +19,7 @@ _SCHEME = regex(
     r"\b((?i:(?:bearer|negotiate)\s{1,4}|bearer(?:[:=]\s{0,4}|%20)[\"']?))(?!\*\*\*)[A-Za-z0-9+/=._~-]{6,}"
     r"|\b((?i:basic|digest)\s{1,4})(?=[A-Za-z+/]{0,400}[0-9=])[A-Za-z0-9+/]{8,}={0,2}"
 )
-_NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})[^\s]{1,200}")
+_NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})(?!%s)[^\s]{1,200}")
 _STATED = regex(
     r"(?i)(\b(?:password|passphrase|psk|eap|identified (?:with \w{1,40} )?(?:by|as))\s{1,3}(?:is\s{1,3})?)"
     r"([\"'][^\"'\n]{1,200}[\"'])"
@@ -150,7 +150,7 @@ def _without_login(chunk: str) -> str:
     """`user:password@host` without a scheme: everything between the name before it and the host goes."""
     at = chunk.rfind("@")
     colon = chunk.find(":")
-    if not 0 < colon < at or "://" in chunk or HIDDEN in chunk:
+    if not 0 < colon < at or "@" in chunk[:colon] or "://" in chunk or HIDDEN in chunk:
         return chunk
     host = chunk[at + 1 :]
     if not _HOST_LIKE.match(host) or host.startswith(("sha256:", "sha512:")) or not _ACCOUNT.search(chunk[:colon]):

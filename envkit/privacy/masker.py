@@ -11,7 +11,6 @@ from envkit._startup.regex import regex
 from envkit.model import Environment, Identity
 from envkit.model.privacy import Privacy
 from envkit.model.variables import KINDS
-from envkit.privacy.columns import cells
 from envkit.privacy.free_text import UUID, FreeText
 from envkit.privacy.places import Places
 from envkit.privacy.pseudonyms import Pseudonyms
@@ -37,7 +36,7 @@ class Masker:
                 pseudonyms.of(kind, name)
         self._of = pseudonyms.of
         places = Places(pseudonyms, identity)
-        self._line = FreeText(pseudonyms, places).line
+        self._shown = FreeText(pseudonyms, places).text
         self._by_kind: Mapping[Privacy, Callable[[str], str]] = {
             Privacy.PLAIN: str,
             Privacy.NAME: partial(self._named, places.name),
@@ -53,7 +52,7 @@ class Masker:
 
     def text(self, text: str) -> str:
         """Free text with everything secret and identifying replaced."""
-        return "\n".join(self._line(line, named) for line, named in cells(without_secrets(text).split("\n")))
+        return self._shown(without_secrets(text))
 
     def data(self, value: object) -> object:
         """JSON of any shape with every text in it masked, keys included."""

@@ -65,12 +65,34 @@ PLACES: Mapping[str, Place] = {
         _HOST_FIELDS,
     ),
     "pod_node": Place(rf"^[ \t]{{0,8}}Node:[ \t]{{1,20}}{_HOST}/", ("Node:",)),
-    "this_host": Place(rf"\b(?:[Oo]n this host \(|for host: ){_HOST}", ("this host (", "for host: ")),
+    "this_host": Place(
+        rf"\b(?:[Oo]n this host \(|for host: |Running on machine: ){_HOST}",
+        ("this host (", "for host: ", "on machine: "),
+    ),
     "nccl": Place(rf"^{_HOST}(?=:\d{{1,9}}:\d{{1,9}} \[\d{{1,3}}\] )", ("] ",)),
     "ssh": Place(
         rf"\b(?:ssh|scp|sftp|mosh|rsync) (?:-\w+ ){{0,6}}{_USER}@{_HOST}", ("ssh ", "scp ", "sftp ", "mosh ", "rsync ")
     ),
-    "slurm": Place(rf"(?:\b(?:srun|slurmstepd|slurmd): error:|\bJOB \d{{1,12}} ON) {_HOST}", ("srun", "slurm", "JOB ")),
+    "slurm": Place(
+        rf"(?:\b(?:srun|slurmstepd|slurmd): error:(?= [\w.-]{{1,80}}:)|\bJOB \d{{1,12}} ON"
+        rf"|\bStepId=[\w.+-]{{1,40}} on) {_HOST}",
+        ("srun", "slurm", "JOB ", "StepId="),
+    ),
+    "ucx": Place(rf"^\[\d{{9,11}}\.\d{{1,9}}\] \[{_HOST}(?=:\d{{1,9}}:\d{{1,9}}\])", ("] [",)),
+    "launched": Place(rf"^{_HOST}(?=: \[\d{{4}}-\d\d-\d\d )", (": [",)),
+    "pdsh": Place(rf"^(?:pdsh@[\w.-]{{1,64}}: )?{_HOST}(?=: ssh exited)", (": ssh exited",)),
+    "terminal": Place(rf"\b\d{{1,8}}\.(?:pts-\d{{1,4}}|tty\w{{1,4}})\.{_HOST}", (".pts-", ".tty")),
+    "display": Place(rf"^{_HOST}(?=/unix:\d)", ("/unix:",)),
+    "psm": Place(r"^(?P<host>[A-Za-z][\w-]{1,62})(?=\.\d{2,9} ?(?:PSM|hfi))", ("PSM", "hfi")),
+    "events_file": Place(
+        r"(?:\btfevents\.\d{9,11}|\bcore\.[\w-]{1,40}\.\d{1,10})\.(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8}?)"
+        r"(?=\.\d{1,9}(?![\w-])|[\s\"']|$)",
+        ("tfevents.", "core."),
+    ),
+    "address_of_kernel": Place(rf"\bip=(?:[\d.]{{0,15}}:){{4}}{_HOST}(?=:)", ("ip=",)),
+    "in_brackets": Place(
+        rf"\b(?:User <{_USER}>|(?:Host|(?:on|from) host|Hosts/Processors|Host\(s\)) <(?:\d{{1,4}}\*)?{_HOST}>)", (" <",)
+    ),
     "kubelet": Place(rf"\bkubelet, {_HOST}", ("kubelet, ",)),
     "windows": Place(
         r"^(?:\([^)\n]{1,40}\) )?(?:PS )?[A-Z]:\\Users\\(?P<user>[^\\/:*?\"<>|\n]{1,40})", (":\\Users\\",)
@@ -79,7 +101,9 @@ PLACES: Mapping[str, Place] = {
         r"\b(?P<host>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12})\b(?:\\(?P<user>[A-Za-z][\w.-]{1,31}))?",
         ("DESKTOP-", "LAPTOP-", "WIN-"),
     ),
-    "windows_user": Place(r"^(?P<host>[A-Z][A-Z0-9-]{1,15})\\(?P<user>[A-Za-z][\w.-]{1,31})$", ("\\",)),
+    "windows_user": Place(
+        r"(?:^|\b(?i:user(?: ?name)?)[:=] ?)(?P<host>[A-Z][A-Z0-9-]{1,15})\\(?P<user>[A-Za-z][\w.-]{1,31})$", ("\\",)
+    ),
     "wandb": Place(rf"\b[Ll]ogged in as:? {_USER}", ("ogged in as",)),
     "github": Place(rf"^Hi {_USER}! You've", ("Hi ",)),
     "cloud_host": Place(r"(?<![\w.-])(?P<host>(?:ip|ec2)-\d{1,3}(?:-\d{1,3}){3})(?![\w-])", ("ip-", "ec2-")),
@@ -95,6 +119,7 @@ LIKELY_PLACES: Mapping[str, Place] = {
     "host": Place(
         rf"(?i:^[^\w\n]{{0,8}}host){_IS}(?!x86|i\d86|aarch64|arm|ppc|https?:){_HOST}[^\w\n]{{0,8}}$", ("host", "Host")
     ),
+    "greeting": Place(rf"\bWelcome to (?:the [^\n,]{{1,60}}, )?{_HOST}(?= \(|!)", ("Welcome to ",)),
     "mpi": Place(r"^\[(?P<host>[A-Za-z][\w-]{1,62}):\d{3,8}\](?= )", ("] ",)),
     "mpi_process": Place(
         rf"^(?:--> )?{_HOST}:(?= {{1,4}}(?:Process name|rank \d|task \d))", ("Process name", "rank ", "task ")

@@ -12,6 +12,7 @@ import re
 from envkit._startup.regex import regex
 from envkit.privacy.likeness import looks_random
 from envkit.privacy.plain_letters import lowered
+from envkit.privacy.secret_columns import column_secrets
 from envkit.privacy.secret_names import COOKIES, Strength, is_variable, judged, names, words_of
 from envkit.privacy.secret_pairs import text_in_tag, value_before, value_behind
 from envkit.privacy.secret_values import (
@@ -31,7 +32,8 @@ from envkit.privacy.secrets_below import alone_below, below, next_word, next_wor
 # what stands between a name and its separator: ends of quotes, brackets and emphasis
 _CLOSED = regex(r"(?:\\{0,6}[\"'`\])*”’»]|\\u00(?:22|27)|&(?:quot|#34|#39|apos);|%2[27]){0,4}")
 _ASSIGN = regex(
-    r"[ \t]{0,40}(?:\n[ \t]{0,40}(?=: ))?(?P<sign>:=|=>|->|={1,3}|[:：＝]|%3[AaDd])(?:\*\*(?=[ \t]))?[ \t\u3000]{0,40}"
+    r"[ \t]{0,40}(?:\n[ \t]{0,40}(?=: ))?"
+    r"(?P<sign>[:?]=|=>|->|={1,3}|[:：＝]|%3[AaDd])(?:\*\*(?=[ \t]))?[ \t\u3000]{0,40}"
 )
 _TYPED = regex(r"(?:&?'?[\w.<>\[\], |?]{1,60}?)[ \t]{1,4}=[ \t]{1,4}(?=[bruf]?[\"'])")  # `token: str = "…"`
 _MADE = regex(r"lambda\b[^:\n]{0,40}:[ \t]{0,4}")  # a function that gives it
@@ -83,11 +85,14 @@ def without_named(text: str, plain: str) -> str:
     """
     spans: list[Span] = []
     done = 0
-    for start, end, strength in sorted(_names(text, plain)):
+    found_names = sorted(_names(text, plain))
+    for start, end, strength in found_names:
         found = _value_of(text, start, end, strength) if start >= done else None
         if found:
             spans.append(found)
             done = found[1]
+    if "\n" in text:
+        spans = sorted([*spans, *column_secrets(text, found_names)])
     if not spans:
         return text
     repeated = {text[start:end] for start, end in spans[:_MOST_REPEATED] if looks_random(text[start:end])}

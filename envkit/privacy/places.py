@@ -63,6 +63,8 @@ class Places:
 
     def account(self, name: str) -> str:
         """An account before an @: one of a service (`git`) has a public name."""
+        if _ADDRESS.fullmatch(name):
+            return self.address(name)  # of a network of Lustre
         return name if is_public(name) and name.lower() not in self._users else self.user(name)
 
     def word(self, word: str) -> str:

@@ -49,8 +49,10 @@ def without_forms(text: str) -> str:
 def without(forms: Iterable[Form], text: str) -> str:
     """The text without what these forms tell."""
     for form in forms:
-        if any([needle in text for needle in form.needles]):
-            text = form.pattern.sub(form.shown, text)
+        for needle in form.needles:
+            if needle in text:
+                text = form.pattern.sub(form.shown, text)
+                break
     return text
 
 
@@ -70,6 +72,15 @@ def each(inner: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
 
 
 _FORMS = (
+    Form(  # what `printf` puts behind the name in its first word
+        ("printf ",),
+        regex(
+            rf"(\bprintf (?:-- )?(?:\"[^\"\n]{{0,200}}?|'[^'\n]{{0,200}}?)"
+            rf"(?i:pass\w{{0,6}}|pwd|token|secret|\w{{1,20}}_key)"
+            rf"[:= ]{{1,3}}%[sq][^\"'%\n]{{0,40}}[\"'] ){WORD}"
+        ),
+        hidden,
+    ),
     Form(  # `echo … | passwd`
         ("echo ", "printf ", "yes "),
         regex(rf"(^|(?<=\n))([^\n|]{{1,400}}(?= {{0,4}}\| {{0,4}}[^\n|]{{0,200}}?{_READER}))"),

@@ -50,7 +50,7 @@ _FORMS = (
             rf"((?<![\w.-])machine{_GAP}(?:(?!user|login)\S{{1,200}}{_GAP})?"
             rf"(?:(?:via|protocol|proto|port){_GAP}\S{{1,80}}{_GAP}){{0,3}}(?:user(?:name)?|login){_GAP}\S{{1,200}}{_GAP}"
             rf"(?:account{_GAP}\S{{1,80}}{_GAP})?pass(?:word)?{_GAP}"
-            r"|(?<![\w.-])machine[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?!\*\*\*)\S{1,200}"
+            r"|(?<![\w.-])machine[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?!\*\*\*|%s)\S{1,200}"
         ),
         hidden,
     ),
@@ -95,6 +95,61 @@ _FORMS = (
         if_secret,
     ),
     Form(("temporary password",), regex(r"(\btemporary password [^\n:]{0,80}: {1,4})(?!\*\*\*)\S{1,200}"), hidden),
+    Form(  # of a store, which are told once, with their numbers
+        ("nseal Key", "ecovery Key"),
+        regex(r"(\b(?:Unseal|Recovery) Key(?: \(?\w{1,10}\)?)? ?\d{0,3}: {1,4})(?!\*\*\*)\S{1,400}"),
+        hidden,
+    ),
+    Form(  # lists of encrypted disks, whose key may stand there itself: a name, a device, the key, options
+        ("luks", "swap", "cipher=", "tcrypt", "bitlk", "plain"),
+        regex(
+            r"(^[ \t]{0,8}[\w.-]{1,80}[ \t]{1,20}(?:/dev/\S{1,200}|(?:PART)?(?:UUID|LABEL)=\S{1,200})[ \t]{1,20})"
+            r"(?!none\b|-[ \t]|/|\*\*\*)\S{1,200}(?=[ \t]{1,20}(?:[\w=-]{1,60},){0,20}"
+            r"(?:luks|swap|cipher=|tcrypt|bitlk|plain))",
+            re.MULTILINE,
+        ),
+        hidden,
+    ),
+    Form(  # of mounts of WebDAV: an address, a name, a password
+        ("davfs2",),
+        regex(
+            r"(^[ \t]{0,8}\"?(?:https?://|/)[^\s\"]{1,300}\"?[ \t]{1,20}\S{1,80}[ \t]{1,20})(?!\*\*\*)\S{1,200}"
+            r"(?=[ \t]{0,8}$)",
+            re.MULTILINE,
+        ),
+        hidden,
+    ),
+    Form(
+        ("://",),
+        regex(
+            r"(^[ \t]{0,8}https?://[^\s\"]{1,300}[ \t]{1,20}[\w.@+-]{1,80}[ \t]{1,20})(\S{6,80})(?=[ \t]{0,8}$)",
+            re.MULTILINE,
+        ),
+        if_secret,
+    ),
+    Form(  # signatures and codes of licenses
+        ("SIGN=", "SIGN2="),
+        regex(
+            r"(\bSIGN2?=[ \t]{0,4}\"?)(?!\*\*\*)[0-9A-Fa-f]{4,400}"
+            r"(?:(?:[ \t]{1,8}|[ \t]{0,8}\\\n[ \t]{0,40})[0-9A-Fa-f]{4}){0,99}"
+        ),
+        hidden,
+    ),
+    Form(
+        ("INCREMENT ", "FEATURE "),
+        regex(r"(\b(?:INCREMENT|FEATURE)(?: [^\s=]{1,80}){5} )[0-9A-F]{12,20}(?![\w-])"),
+        hidden,
+    ),
+    Form(  # codes that are good for one login
+        (" code", "-code", " pin", " PIN"),
+        regex(
+            r"(?i)(\b(?:verification|security|auth(?:entication|orization)?|one-time|login|2fa|mfa|otp|device|pairing)"
+            r"[ -]"
+            r"(?:pass)?(?:code|pin)(?: is| was)?:?[ \t]{1,4})(?:\d{3}[ -]\d{3}|\d{4,8}|\d{1,2}/[\w-]{8,200}"
+            r"|(?-i:[A-Z\d]{4}-[A-Z\d]{4}))(?![\w-])"
+        ),
+        hidden,
+    ),
     Form(  # of systemd
         ("SetCredential",),
         regex(r"(\bSetCredential(?:Encrypted)?=[^\s:]{1,80}:\s{0,20}(?:\\\n\s{0,40})?)(?!\*\*\*)[^\s\\]\S{0,4000}"),

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from envkit.base.errors import EnvkitError
 from envkit.host import trust
+from envkit.host.ansible import ansible_playbook
+from envkit.host.docker_build import client as docker_client
 from envkit.host.programs import Programs, library_folders
+from envkit.host.repairs import Work, carry_out
+from envkit.host.run_script import run_script
 from envkit.model import Problem
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give files away")
@@ -149,3 +156,57 @@ def test_a_program_of_the_working_folder_is_not_found(tool: Path, monkeypatch: p
     assert programs.which("nvcc").problem is Problem.ABSENT
     assert programs.startable("./nvcc").problem is Problem.DENIED
     assert programs.startable("nvcc").problem is Problem.ABSENT
+
+
+class _Fakes:
+    """A folder with programs that leave a mark."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mark = folder / "mark"
+        self.place = folder / "fakes"
+        self.place.mkdir(mode=0o755)
+        for name in ("ansible-playbook", "bash", "cat", "docker", "helper", "uv"):
+            path = self.place / name
+            path.write_text(f"#!/bin/sh\necho {name} >> {self.mark}\n")
+            path.chmod(0o755)
+
+    def run_all(self) -> None:
+        """What the commands that change something do with the programs that they start."""
+        run_script("helper || true\n", [], lambda line: None, sudo=False)
+        with contextlib.suppress(EnvkitError):
+            carry_out(Work(("cat", "/dev/null")))
+        for find in (docker_client, ansible_playbook):
+            with contextlib.suppress(EnvkitError):
+                subprocess.run([find(), "--version"], check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("entry", [".", "", "fakes/..//fakes"])
+def test_no_command_starts_a_program_of_the_working_folder(
+    entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fakes = _Fakes(tmp_path)
+    monkeypatch.chdir(tmp_path if "/" in entry else fakes.place)
+    monkeypatch.setenv("PATH", f"{entry}:{os.defpath}")
+    fakes.run_all()
+    assert not fakes.mark.exists(), fakes.mark.read_text()
+
+
+@ROOT
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_no_command_starts_a_users_program_as_root(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = _Fakes(tmp_path)
+    for path in [fakes.place] if what == "folder" else fakes.place.iterdir():
+        os.chown(path, SOMEBODY, SOMEBODY)
+    monkeypatch.setenv("PATH", f"{fakes.place}:/usr/bin:/bin")
+    if what == "file":  # one of root's folders, which stays on PATH
+        (fakes.place / "helper").unlink()
+    fakes.run_all()
+    assert not fakes.mark.exists(), fakes.mark.read_text()
+
+
+def test_one_that_others_can_change_is_named_where_there_is_no_other(tool: Path) -> None:
+    assert Programs({"PATH": str(tool.parent)}).asked_for("nvcc") == str(tool)
+    assert Programs({"PATH": str(tool.parent)}).asked_for("no-such-program") is None
+    tool.chmod(0o757)
+    with pytest.raises(EnvkitError, match="nvcc was not started: .*writable by others"):
+        Programs({"PATH": str(tool.parent)}).asked_for("nvcc")

@@ -229,3 +229,32 @@ def test_few_means_still_give_a_report(limit: int, amount: int) -> None:
     )
     assert done.returncode in (0, 1), done.stderr
     assert "checks passed" in done.stdout
+
+
+_STORM = '''
+import os, signal, subprocess, sys, time
+os.setsid()
+signal.signal(signal.SIGINT, lambda *about: None)
+from envkit.host.guardian import Guardian
+storm = """if True:
+    import os, signal
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while os.getppid() == os.getpgrp():
+        os.killpg(0, signal.SIGINT)
+"""
+subprocess.Popen([sys.executable, "-c", storm])
+time.sleep(0.2)
+guardians = [Guardian() for _ in range(40)]
+for guardian in guardians:
+    guardian.forget(1)
+time.sleep(0.3)
+states = [open(f"/proc/{guardian.process}/stat").read().rpartition(")")[2].split()[0] for guardian in guardians]
+print(sum(state in "ZX" for state in states), flush=True)
+os._exit(0)
+'''
+
+
+def test_a_signal_for_the_group_does_not_end_the_guardian_that_is_being_started() -> None:
+    """It has no group of its own yet: without it, children of a run that ends then would live on."""
+    done = subprocess.run([sys.executable, "-c", _STORM], capture_output=True, text=True, check=False, timeout=30)
+    assert (done.stdout, done.stderr) == ("0\n", "")
