@@ -102,7 +102,7 @@ def prose(text: Text) -> Iterator[str]:
 
 def _sentences(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        if _WIDE.search(line):
+        if not line.isascii() and _WIDE.search(line):
             yield line
         elif not _LOG.match(line):
             words = line.split()
