@@ -100,7 +100,7 @@ def workload_of(words: WorkloadWords, persona: Persona | None = None) -> Workloa
     if words.network and words.parameters:
         raise RequestError("--network and --parameters describe two different workloads.", "Use only one of them.")
     if words.active and not words.parameters:
-        raise RequestError("--active needs --parameters: memory has to hold all of them.", "Add --parameters 30B.")
+        raise RequestError("--active needs --parameters: memory has to hold all parameters.", "Add --parameters 30B.")
     parameters = words.parameters or (str(persona.parameters) if persona and persona.parameters else None)
     network = words.network or (persona.network if persona and not parameters else None)
     if words.parameters is not None or (parameters and not words.network):
@@ -128,7 +128,7 @@ def _network(words: WorkloadWords, name: str | None, persona: Persona | None) ->
     assumed = [] if name else [f"no workload was given, so {network.title} is used"]
     task = words.task or (persona.task if persona else "train")
     if task == "lora":
-        raise RequestError(f"--task lora: {network.title} is not a transformer.", "Give --parameters, such as 7B.")
+        raise RequestError(f"--task lora: {network.title} is not a transformer.", "Pass --parameters, such as 7B.")
     precision = _precision(words, persona, task, "fp32")
     tf32 = words.precision is None and precision.name == "fp32" and network.convolves
     if tf32:
@@ -158,7 +158,9 @@ def _transformer(words: WorkloadWords, parameters: int, persona: Persona | None)
     task = words.task or (persona.task if persona else "finetune")
     active = _parameter_count(words.active, "--active") if words.active else parameters
     if active > parameters:
-        raise RequestError(f"--active: {words.active} is more than all parameters.", "Give what one token uses.")
+        raise RequestError(
+            f"--active: {words.active} is more than all parameters.", "Specify the parameters that one token uses."
+        )
     shape, told = _shape(words, parameters)
     sequence = words.sequence or (_LONG if parameters >= _LARGE else _SHORT)
     checkpointing = words.checkpointing or {"lora": "full", "infer": "none"}.get(task, "selective")
@@ -207,7 +209,7 @@ def _least(words: WorkloadWords, persona: Persona | None) -> float | None:
     if words.memory is None:
         return persona.memory_gb if persona else None
     if not isfinite(words.memory) or words.memory <= 0:
-        raise RequestError(f"--memory: {words.memory:g} is not a valid size.", "Give gigabytes, such as 24.")
+        raise RequestError(f"--memory: {words.memory:g} is not a valid size.", "Specify gigabytes, such as 24.")
     return words.memory
 
 

@@ -166,11 +166,11 @@ def _reasons(measurement: Measurement, device: Device) -> Iterator[str]:
         yield "the slot provides fewer lanes than the card has: see pcie-width-degraded"
     if measurement.near and measurement.value and measurement.near > measurement.value * _NEARER:
         told = f"{measurement.near:.3g} {measurement.unit} from the processors next to the GPU"
-        yield f"{told}: bind the program to them (numactl, or taskset)"
+        yield f"{told}: bind the program to them (with numactl or taskset)"
     meanwhile = dict(measurement.conditions)
     clock, highest = meanwhile.get("sm_clock"), meanwhile.get("sm_clock_max")
     if measurement.job.kind == "gemm" and clock and highest and clock < highest * _SLOW_CLOCK:
-        yield f"its clock was {clock:.0f} of {highest:.0f} MHz meanwhile"
+        yield f"its clock was {clock:.0f} of {highest:.0f} MHz during the measurement"
 
 
 def throttled_by(measurement: Measurement, gpu: Gpu) -> list[str] | None:

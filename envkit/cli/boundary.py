@@ -17,7 +17,7 @@ BUG = 3
 INTERRUPTED = 130
 
 _ELSEWHERE = {  # options that people look for in the wrong place
-    ("install", "--dry-run"): "The script itself has it: bash install.sh --dry-run",
+    ("install", "--dry-run"): "The script itself has that option: bash install.sh --dry-run",
 }
 
 
@@ -82,7 +82,7 @@ def _bug(error: BaseException, words: list[str]) -> int:
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno} in {last.name}"
     for line in (
-        "envkit: this is a bug in envkit, please report these lines:",
+        "envkit: this is a bug in envkit; please report these lines:",
         f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         f"  command: envkit {' '.join(words)}",
         f"  {type(error).__name__}: {error} ({place})",

@@ -34,7 +34,7 @@ def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | N
     if not rows or any(platform in row.platforms for row in rows):
         return None
     known = ", ".join(dict.fromkeys(one for row in rows for one in row.platforms))
-    detail = f"{package}{spec} is made for {known}, not for {platform}"
+    detail = f"{package}{spec} is built for {known}, not for {platform}"
     return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
 
 

@@ -31,8 +31,10 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
     lowest = min(rows, key=lambda row: _number(row.min_compute_capability), default=None)
     if lowest is None or _number(gpu) >= _number(lowest.min_compute_capability):
         return None
-    needs = f"needs compute capability {lowest.min_compute_capability} or newer"
-    return Verdict("companion-on-gpu", "fail", f"{package}{spec} {needs}, not {name or gpu.sm}", lowest.sources)
+    needs = f"needs compute capability {lowest.min_compute_capability} or higher"
+    return Verdict(
+        "companion-on-gpu", "fail", f"{package}{spec} {needs}, which {name or gpu.sm} does not have", lowest.sources
+    )
 
 
 def first_to_need(package: str, spec: str) -> Version | None:

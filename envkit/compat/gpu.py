@@ -100,7 +100,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
             "start slow",
         )
     if build.sass is None and build.min_compute_capability is not None:
-        return "fail", f"needs compute capability {build.min_compute_capability} or newer, not {label}"
+        return "fail", f"needs compute capability {build.min_compute_capability} or higher, which {label} does not have"
     ptx = " ".join(target.compute for target in build.ptx or ())
     inside = " and ".join(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
     return "fail", f"has no kernels for {label}" + (f", only {inside}" if inside else "")
@@ -204,7 +204,9 @@ def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *
         return None
     first = target_span(gpu, tables)[0]
     newer = f"; CUDA {first} is the first that does" if first else ""
-    detail = f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of its kind{newer}"
+    detail = (
+        f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of the same kind{newer}"
+    )
     return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)
 
 

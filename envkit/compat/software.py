@@ -60,8 +60,8 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
         GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc} or newer; {place} has {glibc}",
         GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, but {place} has {glibc}",
         GlibcMatch.TOO_NEW: (
-            f"a library of {title} asks for an executable stack, which glibc refuses from {build.execstack_glibc} on;"
-            f" {place} has {glibc}"
+            f"a library in {title} requires an executable stack, which glibc {build.execstack_glibc} and newer refuse; "
+            f"{place} has {glibc}"
         ),
         GlibcMatch.UNKNOWN: (
             f"{title} needs glibc {build.min_glibc} or newer; which glibc {place} has is not known"
@@ -249,10 +249,10 @@ def gpu_on_cudnn(
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
     later = _came_with_later_cuda(cudnn, cuda, gpu, tables) if cuda is not None else None
     if later is not None and cuda is not None:
-        named = f"NVIDIA names {label} among the GPUs of cuDNN {cudnn.major} for CUDA {later.cuda.major}"
+        named = f"NVIDIA lists {label} among the GPUs that cuDNN {cudnn.major} supports with CUDA {later.cuda.major}"
         detail = (
-            f"{named}, not for CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} is "
-            f"safer than cuDNN {cudnn} for CUDA {cuda}"
+            f"{named}, but not with CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} "
+            f"is safer than cuDNN {cudnn} for CUDA {cuda}"
         )
         return Verdict("gpu-on-cudnn", "unknown", detail, later.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]

@@ -82,7 +82,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
             "a different GCC"
         ),
         CompilerEffort.IMPOSSIBLE: (
-            f"{system.title} has no package of a supported GCC: frameworks run, but nvcc cannot compile"
+            f"{system.title} has no package for a supported GCC: frameworks run, but nvcc cannot compile"
         ),
     }
     detail = f"{default.detail} (the {system.title} default); {hints[compiling_effort(system, toolkit)]}"

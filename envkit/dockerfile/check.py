@@ -142,7 +142,7 @@ def _clashes(found: Contents) -> Iterator[Finding]:
             clash.verdict.detail,
             subject_of(package.line, f"{package.name}{package.spec}"),
             impact="If both are in one pip command, pip stops with a conflict; in separate commands, the later one "
-            "replaces packages of the earlier one.",
+            "replaces packages installed by the earlier one.",
             remedy=Remedy(together(clash)),
             sources=clash.verdict.sources,
         )

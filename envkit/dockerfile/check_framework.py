@@ -66,7 +66,7 @@ def _framework(
         yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.fix))
         return
     if build.cpu_only:
-        title = f"{build.named} comes as a CPU build: it will not use a GPU"
+        title = f"{build.named} is a CPU build: it will not use a GPU"
         yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
     gone = _gone_extra(build, wanted)
@@ -141,14 +141,14 @@ def _around(
         where, glibc = found.base.system.title, found.base.system.glibc
         verdict = glibc_meets(build, glibc, where=where)
         if glibc_match(build, glibc) is GlibcMatch.TOO_NEW:
-            fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or use another release."
+            fix = f"Start from a distribution with a glibc older than {build.execstack_glibc}, or use another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
             fix = "Start from a newer distribution."
             yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
     origin = cuda_comes_from(build, wanted, found)
     if origin == "nowhere":
-        title = f"{wanted.package} {build.version} has no CUDA: it comes with {build.package}"
+        title = f"{wanted.package} {build.version} has no CUDA: the CUDA build is {build.package}"
         yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
         return
     from_system = origin == "system"

@@ -77,9 +77,9 @@ def cpu_on_purpose(
         )
         remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
-        fix = "Install the GPU build that suits this image."
+        fix = "Install the GPU build that matches this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
-            fix = "Remove the CPU index setting, and install the GPU build that suits this image."
+            fix = "Remove the CPU index setting, and install the GPU build that matches this image."
         remedy = Remedy(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )
@@ -127,7 +127,8 @@ def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
             yield finding(
                 faults.CPU_BUILD,
                 Status.WARN,
-                "--torch-backend=auto takes the CPU build of torch: while an image is built, it finds no driver",
+                "--torch-backend=auto chooses the CPU build of torch, because there is no driver while an image is "
+                "being built",
                 subject_of(package.line, f"{package.name}{package.spec}"),
                 remedy=Remedy("Name the CUDA of the build: --torch-backend=cu…."),
             )

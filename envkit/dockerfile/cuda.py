@@ -142,11 +142,11 @@ def _of_conda(packages: Iterable[Package], names: Container[str]) -> Held | None
             continue
         found = Version.find(item.spec)
         if found is not None and not re.search(r"[<>!]", item.spec):
-            return Held(found, item.line, f"CUDA {found} of conda")
+            return Held(found, item.line, f"CUDA {found} from conda")
         label = _LABEL.search(" ".join(item.places.channels))
         if label:
             version = Version.parse(label.group(1))
-            return Held(version, item.line, f"CUDA {version} of conda")
+            return Held(version, item.line, f"CUDA {version} from conda")
     return None
 
 

@@ -42,7 +42,7 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             Status.WARN,
             f"{_LIBRARIES} puts {first} before the driver's own libraries",
             subject_of(_line(chain, _LIBRARIES), _LIBRARIES),
-            impact="A program that loads libcuda.so gets the stub, and finds no GPU.",
+            impact="A program that loads libcuda.so gets the stub and finds no GPU.",
             remedy=Remedy("For linking, use LIBRARY_PATH or -L instead; neither affects the program at run time."),
         )
 

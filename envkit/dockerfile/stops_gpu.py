@@ -36,7 +36,7 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
         if needs:
             yield stop(
                 faults.GPU_AT_BUILD,
-                "this command needs a GPU, and there is none while an image is built",
+                "this command needs a GPU, and there is none while an image is being built",
                 command_subject(step.command),
                 impact="The build fails here even on a machine with a GPU: only Docker's legacy builder, with nvidia "
                 "as the default runtime, exposes one.",

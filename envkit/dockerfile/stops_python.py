@@ -61,7 +61,7 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
         if _called_pip(_itself(step.command.words)):
             yield stop(
                 faults.PIP_MISSING,
-                f"{ground.base.image} has no pip, and nothing before installs it",
+                f"{ground.base.image} has no pip, and no earlier command installs it",
                 command_subject(step.command),
                 impact="The build stops: pip is not found.",
                 sources=("distribution-packages",),

@@ -75,7 +75,11 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
         needs = next((one for one in compiled_in(step) if _PIP.fullmatch(one.caller)), None)
         if needs is not None and command.decisive and not command.conditional:
             beside = any(normalized(one.name) == "torch" for one in step.packages)
-            when = "before it installs the torch of the same command" if beside else "and no torch is installed before"
+            when = (
+                ("before it installs torch, which the same command lists")
+                if beside
+                else "and no earlier command installs torch"
+            )
             yield stop(
                 faults.TORCH_HIDDEN,
                 f"pip builds {needs.name}, whose setup imports torch, {when}",
@@ -141,9 +145,9 @@ def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
                 continue
             yield stop(
                 faults.GPU_AT_BUILD,
-                f"the build of {compiled.name} looks for a GPU, as {variable} is not set",
+                f"the build of {compiled.name} looks for a GPU, because {variable} is not set",
                 command_subject(step.command, compiled.line),
-                impact="The build stops: it does not find out for which GPUs to compile.",
+                impact="The build stops: it cannot determine which GPUs to compile for.",
                 fix=f"Set {variable} to the compute capabilities of your GPUs, such as 80;86.",
                 sources=compiled.row.sources,
             )

@@ -94,7 +94,7 @@ def chosen_build(
     fitting = _taken(wish, named, allowed)
     if fitting and _has_own_place(wanted, builds):
         told = f"It is not known which build of {wanted.package}{wanted.spec} {wanted.places} has"
-        return Problem(Status.UNKNOWN, told, f"envkit knows only the default index of {wanted.package}.")
+        return Problem(Status.UNKNOWN, told, f"envkit knows only the default index for {wanted.package}.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
     candidates = _of_variant(wanted, fitting, named, found)
@@ -174,12 +174,15 @@ def _of_variant(
         fix = f"Add {option}." if option else "Name that index."
         return Problem(Status.FAIL, told, fix, _newest(of_cuda))
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
-        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip looks for it: {wanted.places}"
+        told = (
+            f"{wanted.package}{wanted.spec}+{wanted.variant} is not on the index where pip looks for it: "
+            f"{wanted.places}"
+        )
         option = next(filter(None, map(_place_option, of_cuda)), "")
         return Problem(
             Status.FAIL,
             told,
-            f"Use {option} instead." if option else "Name the index of that suffix.",
+            f"Use {option} instead." if option else "Name the index for that suffix.",
             _newest(of_cuda),
         )
     if wanted.variant:
@@ -223,9 +226,7 @@ def _is_of_other_places(wanted: Wanted) -> bool:
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
     """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
-        told = (
-            f"Nothing here says which CUDA conda chooses for {wanted.package}{wanted.spec}, or whether it chooses any"
-        )
+        told = f"Nothing here determines which CUDA version conda chooses for {wanted.package}{wanted.spec}, if any"
         return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
     of_cuda = [
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)

@@ -38,7 +38,7 @@ def beyond_packages(plan: Plan) -> str:
     if plan.request.container:
         return "the plan is for an image"
     if images := images_of(plan):
-        return f"it comes as the image {images[0]}"
+        return f"it is distributed as the image {images[0]}"
     if built := from_source(plan):
         return f"{title_of(built[0])} is built from source"
     if _of_the_system(plan):

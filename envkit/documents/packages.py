@@ -98,5 +98,5 @@ def in_one_file(packages: PackageList, form: str) -> list[str]:
     lines = one_file(packages.calls)
     if lines is None:
         told = "its packages come from different indexes, which one file cannot keep apart"
-        raise EnvkitError(f"--format {form}: {told}.", "The formats pyproject, pixi, uv, and pip can.")
+        raise EnvkitError(f"--format {form}: {told}.", "Use pyproject, pixi, uv, or pip, which can.")
     return lines

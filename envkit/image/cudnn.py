@@ -64,7 +64,7 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     missing = f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture}"
     if choice.cudnn.pip_package and not choice.builds:
         raise EnvkitError(
-            f"{missing} is known to envkit as a Python package only, and this image has no Python.",
+            f"envkit knows {missing} only as a Python package, and this image has no Python.",
             "Add --python, or choose another --cudnn.",
         )
     raise EnvkitError(f"No archive of {missing} with a checksum is known to envkit.", "Choose another --cudnn.")

@@ -125,7 +125,9 @@ def _compilers(one: Extension, choice: Choice, options: ImageOptions, matrix: Ma
             "Choose another --cuda or --os.",
         )
     base = choose_base(replace(own, base_image=tag), wanted, matrix.supported_image_tags, True)
-    return replace(base, why="supported tag; where what has no wheel is compiled with the nvcc of the framework's CUDA")
+    return replace(
+        base, why="supported tag; packages without a wheel are compiled there with the nvcc of the framework's CUDA"
+    )
 
 
 def _toolkit(build: FrameworkBuild, matrix: Matrix) -> Toolkit | None:
@@ -146,7 +148,7 @@ def _arguments(found: tuple[Extension, ...], plan: Plan, build: FrameworkBuild, 
         if targets and not fitting:
             raise EnvkitError(
                 f"{one.requirement} has no code for {', '.join(gpu.sm for gpu in targets)}.",
-                f"Omit it, or choose a GPU of compute capability {oldest} or newer.",
+                f"Omit it, or choose a GPU with compute capability {oldest} or higher.",
             )
         for pair in one.row.variables:
             name, _, value = pair.partition("=")

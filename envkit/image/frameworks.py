@@ -82,7 +82,7 @@ def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
         having = sorted({os_id for row in read(PackageSet) if row.purpose == missing for os_id in row.os_ids})
         names = ", ".join(build.framework for build in choice.builds)
         way = f"Choose --os {having[0]}." if having else "Choose another --os."
-        raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is known to envkit.", way)
+        raise EnvkitError(f"{names} loads {missing}, and envkit knows no {system.os_id} package for that.", way)
     version = str(choice.python or "")
     purposes = _once(_purposes(choice))
     return tuple(name for purpose in purposes for name in data.packages(purpose, system, version=version))

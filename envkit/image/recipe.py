@@ -61,13 +61,13 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     refuse_logins(
         (*mirrors.addresses(), *(("--pip", package) for package in options.pip)),
         "the file and in the layers of the image",
-        "Remove the password. Give it to the build as a secret instead, by "
-        "RUN --mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
+        "Remove the password. Pass it to the build as a secret instead, with RUN "
+        "--mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
     )
     if plan.request.platform == JETSON:
         raise EnvkitError(
-            "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack needs.",
-            "Start from the image that NVIDIA makes for the JetPack on your Jetson.",
+            "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack requires.",
+            "Start from NVIDIA's image for the JetPack on your Jetson.",
         )
     plan = for_image(plan, options, matrix)
     choice = plan.choice

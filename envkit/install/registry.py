@@ -183,7 +183,7 @@ def named(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
         )
     if len(found) > 1:
         names = ", ".join(plan.name for plan in found)
-        raise RequestError(f"{word}: this could be any of {names}.", "Give the whole name.")
+        raise RequestError(f"{word}: this could be any of {names}.", "Use the whole name.")
     return found[0]
 
 
@@ -224,6 +224,6 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
             f"It has installed {known}. See: envkit installed" if known else _NO_TOOLKIT,
         )
     if len(found) > 1:
-        raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Give the directory.")
+        raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Use its directory.")
     users = [plan for plan in usable if any(use.what == found[0] for use in plan.of("toolkit"))]
     return next((plan for plan in users if plan.script and plan.state == "complete"), users[0])

@@ -123,7 +123,7 @@ def _other_index(text: str, one: Item, build: FrameworkBuild) -> Change:
     if changed is None:
         lines[one.index_line - 1] = lines[one.index_line - 1].replace(old[0], new[0])
         changed = "".join(lines)
-    return Change(changed, (f"the index of {new[0]} in place of {old[0]}",))
+    return Change(changed, (f"the index {new[0]} instead of {old[0]}",))
 
 
 def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judged: Judged, wanted: Wanted) -> Change:

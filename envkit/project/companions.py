@@ -140,8 +140,8 @@ def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iter
         if package.tool != "pip" or elsewhere or not tied or not usual_only:
             continue
         title = (
-            f"{package.name}{package.spec} of the default index is compiled for CUDA {usual.cuda}, but torch"
-            f" {build.version} is for CUDA {build.cuda}"
+            f"{package.name}{package.spec} from the default index is compiled for CUDA {usual.cuda}, but torch "
+            f"{build.version} is for CUDA {build.cuda}"
         )
         yield finding(
             faults.REQUIREMENTS_CLASH,
@@ -149,7 +149,7 @@ def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iter
             title,
             subject_of(one),
             impact=f"The import fails: it loads libcudart.so.{usual.cuda.major}.",
-            remedy=Remedy(f"Use a {package.name} for CUDA {build.cuda.major}, or torch of the default index."),
+            remedy=Remedy(f"Use a {package.name} build for CUDA {build.cuda.major}, or torch from the default index."),
             sources=rows[-1].sources,
         )
 

@@ -48,7 +48,7 @@ def framework_findings(
         return
     origin = cuda_comes_from(build, wanted, have.contents) if wanted.tool == "pip" else "inside"
     if build.cpu_only or origin == "nowhere":
-        fix = f"Ask for {build.package}." if origin == "nowhere" and build.package else _OTHER_INDEX
+        fix = f"Request {build.package}." if origin == "nowhere" and build.package else _OTHER_INDEX
         yield _cpu(f"{wanted.package} {build.version} has no CUDA", subject, query, fix)
         return
     judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))

@@ -274,7 +274,7 @@ def _driver_wanted(manifest: Manifest, query: Query) -> Iterator[Finding]:
             title,
             "system-requirements",
             impact="pixi refuses to install the environment.",
-            remedy=Remedy(f'Update the driver, or ask for cuda = "{reported}" and packages that run with it.'),
+            remedy=Remedy(f'Update the driver, or request cuda = "{reported}" and packages that run with it.'),
             sources=branch.sources if branch is not None else (),
         )
 
@@ -321,7 +321,7 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
             title = f"Not checked: {one.name} could not be read"
             yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, place_and_words(one.line, one.name, one.file))
     for item in have.unsure:
-        title = f"Not checked: whether {item.package.name} is installed depends on the Python: give --python"
+        title = f"Not checked: whether {item.package.name} is installed depends on the Python version: pass --python"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(item))
     groups = dict.fromkeys(one.group for one in manifest.items if one.group)
     if groups and not have.builds:

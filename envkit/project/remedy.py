@@ -19,7 +19,9 @@ def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
     other = next(iter(fitting(wanted, build, query)), None)
     if other is not None:
         return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}.")
-    title = framework_title(build.framework) if wanted.tool == "pip" else f"{framework_title(build.framework)} of conda"
+    title = (
+        framework_title(build.framework) if wanted.tool == "pip" else (f"{framework_title(build.framework)} from conda")
+    )
     told = f"envkit knows no build of {title} for the target"
     why = _none_runs(wanted.framework, query)
     if why is None:

@@ -104,7 +104,7 @@ def _in_words(framework: Framework, item: Item, matrix: Matrix) -> str:
         known = []
     if not known:
         raise RequestError(
-            f"--project: line {item.package.line} asks for {item.written}, which is no version that envkit knows.",
+            f"--project: line {item.package.line} asks for {item.written}, which is not a version that envkit knows.",
             f"envkit matrix {framework.name} lists the known ones; --framework {framework.name}==VERSION chooses one.",
         )
     exact = len(known) == 1

@@ -80,7 +80,7 @@ def _header(rows: Sequence[Verdict]) -> Iterator[str]:
         if name in most:
             yield f"{most[name]:.0f} {unit}" + (f" of {limit:.0f}" if limit else "")
     if device.gpu.processes is not None:
-        yield "in use by others before" if device.gpu.processes else "idle before"
+        yield "already in use by other processes" if device.gpu.processes else "idle before"
 
 
 def bench_markdown(verdicts: Sequence[Verdict]) -> str:

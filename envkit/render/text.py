@@ -160,7 +160,7 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
         return []
     lines = [page.head("Could not run")]
     for title, ids in stopped.items():
-        lines += page.wrap(f"{_some(ids)}: {title}", "    ", "  ")
+        lines += page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {title}", "    ", "  ")
     return [*lines, ""]
 
 

@@ -37,7 +37,9 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     found = _releases(package, written)
     if not found:
         newest = rows[-1].version
-        raise RequestError(f"--framework: {name}{spec} is not known here.", f"The newest known to envkit is {newest}.")
+        raise RequestError(
+            f"--framework: {name}{spec} is not known to envkit.", f"The newest known to envkit is {newest}."
+        )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == _TORCH]
     if not lines:
@@ -54,7 +56,7 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
     try:
         wanted = SpecifierSet(pinned or spec, prereleases=True)
     except InvalidSpecifier:
-        told = f"--framework: {package}{spec} is not a version that pip reads."
+        told = f"--framework: {package}{spec} is not a version that pip understands."
         raise RequestError(told, f"Example: --framework {package}=={pairs_by_package()[package][-1].version}") from None
     found = meeting(package, wanted.contains)
     if found or not pinned or not pinned[-1].isdigit():

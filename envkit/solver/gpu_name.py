@@ -42,7 +42,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""
         raise RequestError(
             f"--gpu: {text!r} matches models with different capabilities: {', '.join(told[:_SHOWN])}{more}.",
-            "Give a whole name, or the compute capability.",
+            "Use a full name, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))
 

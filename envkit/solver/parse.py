@@ -90,7 +90,7 @@ def parse_spec(option: str, text: str) -> VersionSpec:
     except ValueError:
         raise RequestError(f"{option}: {text!r} is not a version.", _EXAMPLES[option]) from None
     if not spec.clauses:
-        raise RequestError(f"{option}: the value must not be empty.", f"Omit {option}, or give a version.")
+        raise RequestError(f"{option}: the value must not be empty.", f"Omit {option}, or specify a version.")
     return spec
 
 
@@ -204,7 +204,7 @@ def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:
         if one.spec is not None and one.spec != other.spec:
             raise RequestError(
                 f"--framework: {one.name} is requested both as {other} and as {one}.",
-                f"Give one version, or a range such as '{one.name}>=1,<2'.",
+                f"Specify one version, or a range such as '{one.name}>=1,<2'.",
             )
     return tuple(found.values())
 
@@ -221,7 +221,7 @@ def parse_driver(text: str) -> Version:
     if version.major < _FIRST_BRANCH:
         raise RequestError(
             f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version next to the driver's.",
-            f"Give the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
+            f"Specify the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
         )
     return version
 

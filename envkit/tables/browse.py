@@ -73,7 +73,7 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
          "pcie_lanes", "tensor_cores", "last_driver_branch", "variant"),
     ),
     "gpu_boards": (
-        "GPU boards: form, links, rates",
+        "GPU boards: form factors, links, rates",
         ("name", "variant", "form", "gpus_per_board", "ecc", "nvlink_gbs", "tensor_fp16_tflops", "tensor_tf32_tflops",
          "tensor_fp8_tflops", "tensor_int8_tops"),
     ),

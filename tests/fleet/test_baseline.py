@@ -107,7 +107,7 @@ def test_each_machine_is_held_against_the_sections_that_match_it() -> None:
     [
         ("match = {gpu = 'nomatch'}\nexpect = {gpu_count = 8}", "no [[machines]] matches", (0, 1)),
         ("match = {os = 'a'}\nexpect = {gpu_count = 8}", "not known which", (0, 1)),
-        ("expect = {kernel = '1'}", "nothing that is expected is known", (0, 1)),
+        ("expect = {kernel = '1'}", "none of the expected traits is known", (0, 1)),
         ("expect = {gpu_count = 8}", "must gpu_count: not known", (1, 1)),
     ],
 )

@@ -163,7 +163,7 @@ def test_what_is_left_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("dockerfile", "--fix"), "--fix changes a Dockerfile that is checked."),
+        (("dockerfile", "--fix"), "--fix requires --check."),
         (("dockerfile", "--check", "Dockerfile", "--fix", "--json"), "--fix prints a change, not a report."),
     ],
 )

@@ -133,7 +133,7 @@ def test_tensorflow_serving_comes_as_an_image() -> None:
     plan = plan_of(ask("tensorflow-serving", gpus=("Tesla T4",)))
     image = "tensorflow/serving:2.20.0-gpu"  # hub.docker.com/r/tensorflow/serving; there is no wheel with CUDA
     assert plan.choice.own_image(plan.choice.builds[0]) == image
-    assert any(f"it comes as the image {image}" in warning for warning in plan.warnings)
+    assert any(f"it is distributed as the image {image}" in warning for warning in plan.warnings)
     (framework,) = plan_document(plan)["choice"]["frameworks"]  # type: ignore[index]
     assert framework["package"] is None and framework["image"] == image
     assert f"2.20.0 (image {image})" in plan_summary(plan)

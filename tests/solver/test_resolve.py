@@ -291,7 +291,7 @@ def test_an_image_says_why_it_is_plain() -> None:
 def test_a_jetson_gets_no_framework_and_is_told_where_to_look(gpus: tuple[str, ...]) -> None:
     refusal = refusal_of(ask("pytorch", gpus=gpus, platform="jetson"))
     (conflict,) = refusal.conflicts
-    assert "those made for JetPack are at https://" in conflict.detail
+    assert "those built for JetPack are at https://" in conflict.detail
     assert any("JetPack" in warning for warning in refusal.warnings)
 
 

@@ -111,7 +111,7 @@ _BAKED = Fault(
     "The image contains its own driver",
     impact="The image's libcuda does not match the version of the host's kernel module.",
     remedy="Leave the driver's packages out of the image (in its Dockerfile: cuda-toolkit-X-Y instead of cuda, "
-    "cuda-drivers or nvidia-driver-*) and build it again. The host's driver comes in with the container toolkit.",
+    "cuda-drivers or nvidia-driver-*) and build it again. The container toolkit provides the host's driver.",
 )
 _LOST = Fault(
     "container-loses-gpu",

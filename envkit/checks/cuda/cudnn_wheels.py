@@ -38,7 +38,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
             "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
             "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
             "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
-            "nothing, install the major release of cuDNN that the program's documentation names.",
+            "nothing, install the cuDNN major version that the program's documentation names.",
             "find-cudnn",
         )
     known = _cuda_in_use(python) or _cuda_of_toolkits(environment)
@@ -80,7 +80,7 @@ def cudnn_for_build(
     wheels = {row.pip_package.partition("=")[0] for row in matrix.cudnns if row.pip_package}
     fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
     if built is None or not fitting:
-        advice = "Upgrade that cuDNN, within the build's major release, to a version that is at least as new."
+        advice = "Upgrade that cuDNN, within the build's major version, to a release that is at least as new."
         line = _cuda_line(environment, matrix, rows)
         if line is None or built is None:
             return Remedy(advice)
@@ -93,9 +93,8 @@ def cudnn_for_build(
         )
     executable = (python.executable if python is not None else "") or "python"
     advice = (
-        f"Load a newer cuDNN {built.major} before that one; this needs no administrator rights, and other "
-        f"programs keep their own. "
-        "The second command applies to this shell only."
+        f"Make programs load a newer cuDNN {built.major} before that one; this needs no administrator rights, and "
+        "other programs keep their own. The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=fitting[-1], major=built.major)
 

@@ -35,9 +35,9 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return remedy(
             environment,
-            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual "
-            "components, add an older MSVC toolset, open the x64 Native Tools prompt with it as below, and rebuild in "
-            "a fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
+            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual components, add an "
+            "older MSVC toolset, open the x64 Native Tools prompt with that toolset as shown below, and rebuild in a "
+            "fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
             "older-msvc",
         )
     place = build_nvcc(environment)
@@ -286,7 +286,7 @@ def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
     """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
     evidence = message_evidence(environment, seen(environment, DROPPED))
     if fault is _DROPPED:
-        return ok(f"nvcc is too old for sm_{target}: see the other check", evidence=evidence)
+        return ok(f"nvcc is too old for sm_{target}: see nvcc-too-old-for-gpu", evidence=evidence)
     return fault.found(evidence, title=f"nvcc is too old for the target sm_{target}")
 
 
@@ -314,7 +314,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     elif reported := fault.reported(environment, title=said):
         yield reported
     elif place is None:
-        yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
+        yield skip("there is no nvcc to compile with", evidence=[known(environment, "nvcc")])
     elif gpu_present(environment) is False:
         yield skip("there is no GPU to compile for")
     elif row is None or not gpus:
@@ -346,7 +346,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
                     title=f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
                     subject=gpu.subject,
                     status=Status.WARN,
-                    impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
+                    impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
                     remedy=Remedy(
                         f"CUDA {first} is the first release that supports it.",
                         install_cuda(environment, first) if first else (),

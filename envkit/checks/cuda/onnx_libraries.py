@@ -54,15 +54,15 @@ def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Me
     if before:
         return Remedy(
             f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
-            "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
+            "requirements. Newer releases on the package index are built for a different CUDA and cuDNN.",
             (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
         )
     given = bring(
         environment,
         matrix,
         "onnxruntime",
-        f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
-        "onnxruntime.preload_dlls() before the first session does the same, where that release has it.",
+        f"Install the libraries of the CUDA version that ONNX Runtime was built for. {ON_PATH} In your own program, "
+        "calling onnxruntime.preload_dlls() before the first session does the same, if the release has it.",
         messages=messages,
     )
     return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
@@ -86,7 +86,7 @@ def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: s
             if tag
             else ("Install both in its image")
         )
-        return Remedy(f"{needs} {start}; what is installed on the host does not get into the container.")
+        return Remedy(f"{needs} {start}; the container does not see what is installed on the host.")
     toolkit = max((row.release for row in matrix.toolkits if str(row.release.major) == cuda), default=None)
     if toolkit is None:
         return Remedy(needs)

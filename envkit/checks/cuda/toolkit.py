@@ -190,7 +190,7 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     elif not torch:
         yield nothing_to_judge(environment, "PyTorch with CUDA")
     elif place is None:
-        yield skip("there is no nvcc that could differ", evidence=[known(environment, "nvcc")])
+        yield skip("there is no nvcc to compare", evidence=[known(environment, "nvcc")])
     else:
         for item in torch:
             yield _nvcc_against(environment, place, item)
@@ -216,7 +216,7 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
         )
     if nvcc.release(2) != cuda.release(2):
         return ok(
-            f"nvcc {nvcc.release(2)} and PyTorch's {cuda} share a major release",
+            f"nvcc {nvcc.release(2)} and PyTorch's {cuda} have the same major version",
             subject=item.subject,
             evidence=evidence,
         )
@@ -299,7 +299,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         told = only_told(environment)  # where it lacks the others
         yield unknown("one CUDA toolkit is shown") if told else ok("one CUDA toolkit", evidence=evidence)
     elif wanted.release(2) == first.release(2):
-        yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
+        yield ok(f"PATH selects the right one ({first}) of {max(len(releases), 1)} toolkits", evidence=evidence)
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
         other = f"CUDA_HOME names {wanted.release(2)}" if named else f"the newest toolkit is {wanted.release(2)}"

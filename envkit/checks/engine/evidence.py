@@ -44,6 +44,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "driver.nvml": "NVML",
     "driver.open_kernel_module": "open NVIDIA kernel module",
     "driver.params": "driver parameters",
+    "driver.uninitialised_gpus": "GPUs that the driver could not initialize",
     "driver.user_space": "user-space driver",
     "gpus": "GPU list from the driver",
     "host_compilers": "host compilers",

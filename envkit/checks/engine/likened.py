@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
 
 MARK = "(like known reports)"  # behind the place of evidence that is a likeness
-_IMPACT = "The words of this text are like those of reports with this cause. Nothing in it shows the cause itself."
+_IMPACT = "The wording of this text resembles reports with this cause. Nothing in it shows the cause itself."
 _ANSWERED = (Status.FAIL, Status.WARN, Status.ERROR)
 
 
@@ -66,5 +66,8 @@ def _told(environment: Environment, hint: Message, silent: Finding, check: Check
 
 def _advice(check: Check) -> str:
     """What shows whether it is so, and what helps if it is."""
-    shown = "".join(f"`{command}` tells whether it is so. " for command in told_apart(check.id))
-    return f"Make sure first: envkit explain {check.id} says what shows it. {shown}Only if it is so: {check.fix}"
+    shown = "".join(f"`{command}` shows whether this is the cause. " for command in told_apart(check.id))
+    return (
+        f"Make sure first: envkit explain {check.id} says what to look for. {shown}Only if this is the cause: "
+        f"{check.fix}"
+    )

@@ -76,8 +76,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     wanted = Version.find(named(seen(environment, _NEWER, "detail-wanted"), "version") or "")
     if wanted is not None and name == "pytorch":
         why = (
-            f"{_BUILD} The requirements ask for {wanted}: their plain line installs its build for another CUDA again, "
-            "so write the line below there, too."
+            f"{_BUILD} The requirements ask for {wanted}: that line would reinstall the build for another CUDA, so "
+            "replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
@@ -220,7 +220,7 @@ def _architecture(
         return ok(
             f"{item.framework.package} has kernels for {own}"
             if fault is None
-            else f"see the other check for {gpu.title}",
+            else f"{gpu.title} is newer than this build; see arch-newer-than-build",
             subject=subject,
             evidence=evidence,
         )

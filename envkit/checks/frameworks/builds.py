@@ -124,7 +124,7 @@ def _works(environment: Environment, matrix: Matrix) -> str:
     """That a build was chosen for what is known: a text may tell of a GPU or a driver alone."""
     if environment.origin != PASTED:
         return "works on this machine"
-    return "supports this GPU" if capable_gpus(environment, matrix) else "fits what the text describes"
+    return "supports this GPU" if capable_gpus(environment, matrix) else "matches what the text describes"
 
 
 def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
@@ -344,8 +344,8 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
-    nearest = f" What would fit: {'; or '.join(ways)}." if ways else ""
-    return f"envkit knows no build of {title} for this machine as it is{against}.{nearest}"
+    nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
+    return f"envkit knows no build of {title} that works on this machine as it is{against}.{nearest}"
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

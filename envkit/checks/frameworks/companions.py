@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SHOW = fixed("python -m pip show torch torchvision torchaudio")
 ASK = Remedy(
-    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the "
-    "exact releases, run envkit doctor there, or give it the output of this command.",
+    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the exact "
+    "releases, run envkit doctor there, or pass it the output of this command.",
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one

@@ -82,7 +82,9 @@ def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Out
     if reported := fault.reported(environment):
         yield reported
     elif installed := next(installs(environment), None):
-        yield silent(environment, "no message about it", installed.evidence("version", installed.framework.version))
+        yield silent(
+            environment, "no error message points to it", installed.evidence("version", installed.framework.version)
+        )
 
 
 def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:

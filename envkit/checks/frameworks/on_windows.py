@@ -76,9 +76,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         if patch is None:
             return None
         return Remedy(
-            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which Windows lacks and "
-            f"the Visual C++ runtime does not bring; {patch} does not need it. The index is of the CUDA that the most "
-            "drivers run; without one, pip installs a CPU build on Windows.",
+            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which neither Windows nor "
+            f"the Visual C++ runtime provides; {patch} does not need it. The index is for the CUDA version that most "
+            "drivers can run; without one, pip installs a CPU build on Windows.",
             (
                 pip(
                     named_python(environment),
@@ -148,4 +148,6 @@ def _loads(fault: Fault, environment: Environment) -> Iterator[Outcome]:
     elif environment.system.os.known and not on_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os")])
     elif environment.system.os.known and any(installs(environment)):
-        yield silent(environment, "no message about a library that does not load", known(environment, "system.os"))
+        yield silent(
+            environment, "no error message about a library that does not load", known(environment, "system.os")
+        )

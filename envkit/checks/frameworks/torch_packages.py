@@ -155,7 +155,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             if why:
                 yield _UNFIT.found(
                     evidence,
-                    title=f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
+                    title=f"{partner.name} {partner.version} does not match torch {torch.version}: {why}",
                     subject=python.prefix,
                     remedy=companion_remedy(environment, matrix, python, torch, partner),
                 )
@@ -163,7 +163,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                 title = f"which {partner.name} belongs to torch {torch.version} is not known"
                 yield unknown(title, subject=python.prefix, evidence=evidence)
             else:
-                yield ok(f"{partner.name} fits torch {torch.version}", subject=python.prefix, evidence=evidence)
+                yield ok(f"{partner.name} matches torch {torch.version}", subject=python.prefix, evidence=evidence)
     if reported := _UNFIT.reported(environment):
         yield reported
     elif not looked:
@@ -352,7 +352,11 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             title = f"which numpy {item.framework.package} was built for is not known"
             yield unknown(title, subject=item.subject, evidence=evidence)
         else:
-            yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
+            yield ok(
+                f"numpy {numpy.version} is compatible with {item.framework.package}",
+                subject=item.subject,
+                evidence=evidence,
+            )
     if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
         yield reported
     elif not looked:

@@ -79,8 +79,8 @@ def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple
     if steps == given.steps:
         return given
     return Remedy(
-        f"{given.advice} The part after + is what matters: without it, uv takes the file of the same release that has "
-        "none. Change the lines of the extra in pyproject.toml to the same releases.",
+        f"{given.advice} The part after + matters: without it, uv takes the file of the same release that has no such "
+        "part. Change the lines of the extra in pyproject.toml to the same releases.",
         steps,
     )
 
@@ -193,11 +193,11 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
     if "apptainer" in managers(environment):
         return Remedy(
-            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
-            "image whose distribution is as new as the host's (build it again from a newer base), or let NVIDIA's own "
-            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
+            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an image "
+            "whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own tool "
+            "choose what to mount: it leaves out the host's other libraries. For that, install "
             "nvidia-container-toolkit on the host first; the variable gives the container OpenGL and display libraries "
-            "too, not only CUDA. Then start your program in place of nvidia-smi.",
+            "too, not only CUDA. Then start your program instead of nvidia-smi.",
             (
                 fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
                 run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),

@@ -72,7 +72,7 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             f"{_BLOCK} Then run the NVIDIA installer again: it refused because nouveau was running. Blocking it "
             "without the last two steps is not enough, because the initramfs loads it first. Until the driver is "
-            "installed, the screen works in a basic mode. To undo it, remove the file that the first command writes "
+            "installed, the display runs in a basic mode. To undo it, remove the file that the first command writes "
             "and rebuild the initramfs.",
             "block-nouveau-on-node",
             "initramfs",

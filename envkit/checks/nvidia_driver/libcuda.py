@@ -66,8 +66,8 @@ def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             "The image has a cuda-compat that this GPU cannot use. Build an image without it, and start the container "
-            "from that. Or install the driver branch of the image's CUDA on the host, or use the last release of the "
-            "image that worked.",
+            "from that. Or install, on the host, the driver branch that supports the image's CUDA, or use the last "
+            "image release that worked.",
             "image-without-compat",
         )
     return _NO_COMPAT(environment, matrix)

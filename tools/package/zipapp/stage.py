@@ -74,7 +74,7 @@ def _add_missing_licenses(folder: Path) -> None:
         modules = [path for path in folder.glob("*.py") if not path.name.startswith("_")]
         heads = [text for path in modules if "Redistribution" in (text := "".join(_head(path)))]
         if len(heads) != 1:
-            raise LookupError(f"{distribution.name} carries no license text.")
+            raise LookupError(f"{distribution.name} contains no license text.")
         (distribution / "LICENSE").write_text(heads[0], encoding="utf-8")
 
 
