@@ -114,7 +114,7 @@ def _power(machine: Machine) -> Iterator[Judgement]:
 
 
 def _remedy(machine: Machine, total: int) -> str:
-    """A power limit, where that is enough for a sound supply; else a larger one."""
+    """A power limit, where that is enough for a sound supply; otherwise a larger one."""
     share, kept = rules()["limit-watts-share"], rules()["limit-speed-share"]
     headroom = rules()["power-headroom"].value
     cards = sum(board.model.tdp_w or 0 for board in machine.boards)

@@ -226,7 +226,8 @@ def _parameter_count(text: str, option: str = "--parameters") -> int:
 
 
 def _precision(words: WorkloadWords, persona: Persona | None, task: str, usual: str) -> Precision:
-    """The precision that is asked for, else the usual one. Weights that are only stored in it cannot be trained."""
+    """The precision that is asked for, otherwise the usual one. Weights that are only stored in it cannot be
+    trained."""
     found = named(Precision, "--precision", words.precision or (persona.precision if persona else usual))
     if task in ("train", "finetune") and found.computes_in != found.name:
         raise RequestError(

@@ -23,7 +23,7 @@ _SLOWED = {0x4: "the power cap", 0x8: "a hardware slowdown", 0x20: "heat", 0x40:
 
 @record
 class Device:
-    """What was measured on: the processor, or a GPU with what is on record of its card."""
+    """What was measured on: the processor, or a GPU with what is known of its card."""
 
     name: str
     gpu: Gpu | None = None
@@ -136,7 +136,7 @@ def _limit(measurement: Measurement, device: Device) -> Limit | None:
 
 
 def _link_limit(measurement: Measurement, gpu: Gpu | None) -> Limit | None:
-    """The link as it was while the copy ran, else the most that card and slot can agree on."""
+    """The link as it was while the copy ran, otherwise the most that card and slot can agree on."""
     link = dict(measurement.link)
     speed, lanes = link_rate(link.get("current_link_speed", "")), link_width(link.get("current_link_width", ""))
     row = None if speed is None else generation_of(speed)
@@ -184,7 +184,7 @@ def _narrow(gpu: Gpu) -> bool:
 
 
 def published(measurement: Measurement, device: Device) -> Iterable[Reference]:
-    """The published times of the same network and batch: those of the same device, else the fastest one."""
+    """The published times of the same network and batch: those of the same device, otherwise the fastest one."""
     job = measurement.job
     if job.kind != "train" or job.precision != "fp32":
         return ()

@@ -24,7 +24,7 @@ _ELSEWHERE = {  # options that people look for in the wrong place
 def exit_code(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
     """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted.
 
-    `begin` is called where what it makes of signals is told in one line.
+    `begin` is called where what it makes of signals is reported in one line.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))

@@ -206,7 +206,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
 
 
 def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOptions:
-    """The options with the project's own list, or the packages that it names; what is left out is told."""
+    """The options with the project's own list, or the packages that it names; what is left out is reported."""
     image = options.image
     if project.requirements and image.requirements is None:
         image = replace(image, requirements=project.requirements)

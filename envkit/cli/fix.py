@@ -125,7 +125,7 @@ def _lines(head: str, text: str) -> None:
 
 
 def _carried_out(plan: Plan, *, yes: bool) -> int:
-    """How many steps were done; the first one that is for the person, or is declined, ends it."""
+    """How many steps were done; the first one that is for the user, or is declined, ends it."""
     from envkit.host.journal import Journal
     from envkit.repair.run import carry_out
     from envkit.repair.steps import Kind
@@ -222,7 +222,7 @@ def _undo_agreed(removes: Sequence[str], yes: bool) -> bool:
 
 
 def _tell(line: str) -> None:
-    """A line of a program that runs, for the person who waits."""
+    """A line of a program that runs, for the user who waits."""
     if line:
         say(f"  {shown(line)}")
 

@@ -37,7 +37,7 @@ _NOTES = 20  # on a file of prices
 
 @record
 class _Given:
-    """The options beside those of the workload."""
+    """The options next to those of the workload."""
 
     budget: str | None
     prices: str | None
@@ -354,7 +354,7 @@ def _order_told(limits: Limits) -> str:
 
 
 def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers: tuple[Offer, ...]) -> tuple[str, ...]:
-    """How fast each card of the answer is beside the one that the user has."""
+    """How fast each card of the answer is next to the one that the user has."""
     if options.owned is None:
         return ()
     from envkit.advice.named_cards import cards_named

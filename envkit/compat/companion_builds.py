@@ -1,4 +1,4 @@
-"""What a package beside a framework is made for: vLLM has none for Windows, and one CUDA, whatever its torch has."""
+"""What a package next to a framework is made for: vLLM has none for Windows, and one CUDA, whatever its torch has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows() -> tuple[tuple[CompanionBuilds, VersionSpec], ...]:
 
 
 def companion_builds(package: str, spec: str) -> list[CompanionBuilds]:
-    """What is on record of the releases of a package that a requirement allows.
+    """What is known of the releases of a package that a requirement allows.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """

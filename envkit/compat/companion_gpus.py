@@ -1,4 +1,4 @@
-"""The GPUs that a package beside a framework runs on: vLLM and FlashAttention need newer ones than their torch."""
+"""The GPUs that a package next to a framework runs on: vLLM and FlashAttention need newer ones than their torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows() -> tuple[tuple[CompanionGpus, VersionSpec], ...]:
 
 
 def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str = "") -> Verdict | None:
-    """Why no release of a package that a requirement allows runs on a GPU; None where one may, or none is on record.
+    """Why no release of a package that a requirement allows runs on a GPU; None where one may, or none is known.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """

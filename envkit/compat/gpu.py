@@ -153,7 +153,7 @@ def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> Toolkit
 
 
 def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
-    """`cuda_match` for a CUDA whose toolkits are at hand."""
+    """`cuda_match` for a CUDA whose toolkits are available."""
     best: ToolkitMatch | None = None
     for toolkit in rows:
         match = toolkit_match(gpu, toolkit)
@@ -196,7 +196,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
 
 
 def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *, name: str = "") -> Verdict | None:
-    """A warning that this toolkit's compiler does not know the GPU, whose code of an older one it can build; else None.
+    """A warning that this toolkit's compiler does not know the GPU, whose code of an older one it can build; otherwise
+    None.
 
     What is built for the GPU itself stops with "Unsupported gpu architecture".
     """

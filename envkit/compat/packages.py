@@ -48,7 +48,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 
 
 def brings_cuda(build: FrameworkBuild) -> bool:
-    """False for a build that certainly brings no CUDA libraries."""
+    """False for a build that certainly provides no CUDA libraries."""
     return build.package is not None and not build.cpu_only and build.bundles_cuda is not False
 
 

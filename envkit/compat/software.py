@@ -1,4 +1,4 @@
-"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not bring itself."""
+"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not provide itself."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
 
 
 class LibraryMatch(str, Enum):
-    """How a system CUDA toolkit serves a build that brings no CUDA of its own, best first."""
+    """How a system CUDA toolkit serves a build that provides no CUDA of its own, best first."""
 
     SAME = "same"
     STATED = "stated"  # another minor of the range that the build's makers state
@@ -129,7 +129,7 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
 
 
 def states_cuda(build: FrameworkBuild, toolkit: Toolkit) -> bool:
-    """Whether a build's makers state that it works with this CUDA of its major, beside the one it was built with."""
+    """Whether a build's makers state that it works with this CUDA of its major, next to the one it was built with."""
     same_major = build.cuda is not None and build.cuda.major == toolkit.version.major
     return build.cuda_min is not None and same_major and _inside(build, toolkit)
 
@@ -282,7 +282,7 @@ def _came_with_later_cuda(cudnn: Version, cuda: Version, gpu: ComputeCapability,
 def _lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:
     """Whether NVIDIA names the very capability of a GPU, or one above it, among those of a cuDNN.
 
-    Where the lowest one is not on record, a GPU may be too old: that one is named is not known.
+    Where the lowest one is not known, a GPU may be too old: that one is named is not known.
     """
     low, high = row.min_compute_capability, row.max_compute_capability
     number = gpu.major, gpu.minor
@@ -301,7 +301,7 @@ def _made_for_others(
 ) -> CudnnRelease | None:
     """The newest of a cuDNN's rows where every CUDA that it is made for is older than the GPU; None where one is not.
 
-    A cuDNN that is older than all on record was made for no newer CUDA than the oldest.
+    A cuDNN that is older than all in the data was made for no newer CUDA than the oldest.
     """
     if not rows and tables.cudnns:
         oldest = min(row.version for row in tables.cudnns)

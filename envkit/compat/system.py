@@ -92,8 +92,8 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
 def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit] = ()) -> Verdict:
     """Whether the toolkit's installation guide lists this distribution.
 
-    A release that came out after the toolkit is in no list of its time. `toolkits` are all on record, oldest first, of
-    which a refusal names one that is known to support the system.
+    A release that came out after the toolkit is in no list of its time. `toolkits` are all in the data, oldest first,
+    of which a refusal names one that is known to support the system.
     """
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:

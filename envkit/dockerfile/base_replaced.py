@@ -79,7 +79,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
 
 
 def _goes_into_the_base(step: Step) -> bool:
-    """True for a command that certainly installs beside what the base has, dependencies included."""
+    """True for a command that certainly installs next to what the base has, dependencies included."""
     words = step.command.words
     if any(word.partition("=")[0] in _APART for word in words):
         return False

@@ -158,7 +158,7 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
 
 
 def asks(ground: Ground) -> Iterator[Finding]:
-    """The first installation at which apt asks, as it brings more packages than were named."""
+    """The first installation at which apt asks, as it provides more packages than were named."""
     if not ground.plain or not ground.first or "assume-yes" in ground.tells:
         return
     names = {row.package: row for row in read(AskingPackage)}

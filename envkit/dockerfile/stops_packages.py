@@ -67,7 +67,7 @@ def option_refused(ground: Ground) -> Iterator[Finding]:
 
 
 def unbuildable(ground: Ground) -> Iterator[Finding]:
-    """The first release without a wheel for its Python whose source cannot be built any more."""
+    """The first release without a wheel for its Python whose source cannot be built anymore."""
     names = {row.package for row in read(UnbuildablePackage)}
     for step in ground.steps:
         for package in step.packages:

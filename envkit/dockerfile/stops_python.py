@@ -51,7 +51,7 @@ def managed(ground: Ground) -> Iterator[Finding]:
 
 
 def pip_missing(ground: Ground) -> Iterator[Finding]:
-    """The first call of pip in an image that has none, where nothing in the file may bring it."""
+    """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
     if system is None or system.package_manager != "apt" or not ground.plain or ground.tells & {"pip", "python"}:
         return

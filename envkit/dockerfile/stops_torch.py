@@ -20,7 +20,7 @@ from envkit.tables.loader import read
 _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
-# Programs that bring no torch; whatever else runs, such as a script, may.
+# Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
     r"|add-apt-repository|ldconfig|update-alternatives"
@@ -64,7 +64,7 @@ def _named(compiled: Compiled) -> str:
 def _torch_missing(ground: Ground) -> Iterator[Finding]:
     """A package that imports torch while pip builds it, where torch certainly is not there yet.
 
-    pip runs the build before it installs anything of the same command, so that a torch beside it does not count.
+    pip runs the build before it installs anything of the same command, so that a torch next to it does not count.
     """
     fresh = ground.first and (ground.plain or ground.base.repository == _PYTHONS)
     if not fresh or "copied" in ground.tells or any(name.startswith("PIP_") for name in ground.environment):

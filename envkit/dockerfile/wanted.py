@@ -70,7 +70,7 @@ def _listed_names(framework: str, matrix: Matrix) -> set[str]:
 def chosen_build(
     wanted: Wanted, found: Contents, matrix: Matrix, allowed: Callable[[FrameworkBuild], bool] = lambda build: True
 ) -> FrameworkBuild | Problem:
-    """The build, or why there is none; `allowed` says whether what stands beside it leaves a build in question."""
+    """The build, or why there is none; `allowed` says whether what is next to it leaves a build in question."""
     builds = [
         build
         for build in matrix.builds(wanted.framework)
@@ -107,7 +107,7 @@ def chosen_build(
 
 
 def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[FrameworkBuild], bool]) -> list[FrameworkBuild]:
-    """The builds that a wish takes; a pin is installed or refused as it stands, whatever is beside it."""
+    """The builds that a wish takes; a pin is installed or refused as it is, whatever is next to it."""
     offered = taken(wish, named)
     fitting = [build for build in offered if allowed(build)]
     return offered if wish.exact is not None and not fitting else fitting
@@ -188,7 +188,7 @@ def _of_variant(
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
             return of_cuda or _no_variant(wanted, fitting, named)
-        # Beside the default index: the newest release of both, and of one release the build with the suffix.
+        # Next to the default index: the newest release of both, and of one release the build with the suffix.
         return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
@@ -199,7 +199,7 @@ def _of_variant(
 
 
 def _places_of(build: FrameworkBuild) -> set[str]:
-    """The addresses that hold a build beside the default index."""
+    """The addresses that hold a build next to the default index."""
     return {place.rstrip("/") for place in (build.index_url, build.find_links) if place}
 
 
@@ -210,7 +210,7 @@ def _newest(builds: list[FrameworkBuild]) -> FrameworkBuild | None:
 def _place_option(build: FrameworkBuild) -> str:
     """The option of pip that names where a build is: its index, or else the page that lists its files.
 
-    It is asked beside the default index, which has the other packages; the suffix says which build is taken.
+    It is asked next to the default index, which has the other packages; the suffix says which build is taken.
     """
     if build.index_url:
         return f"--extra-index-url {build.index_url}"
@@ -224,7 +224,7 @@ def _is_of_other_places(wanted: Wanted) -> bool:
 
 
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
-    """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
+    """The rows for the CUDA that conda is reported; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
         told = f"Nothing here determines which CUDA version conda chooses for {wanted.package}{wanted.spec}, if any"
         return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
@@ -270,7 +270,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
 
 
 def _companions(build: FrameworkBuild) -> frozenset[str]:
-    """The packages that stand beside a build, by name."""
+    """The packages that are next to a build, by name."""
     names = (re.match(r"[\w.-]+", line) for line in build.companions)
     return frozenset(normalized(name.group()) for name in names if name)
 
@@ -294,7 +294,7 @@ def names_variant(build: FrameworkBuild) -> bool:
 def cuda_comes_from(build: FrameworkBuild, wanted: Wanted, found: Contents) -> str:
     """Where a build has its CUDA from: `inside`, the `system`, or `nowhere` for one that comes without any.
 
-    An extra may bring it, a plugin beside it, or a suffix of one of its parts (jaxlib==0.4.26+cuda12.cudnn89).
+    An extra may provide it, a plugin next to it, or a suffix of one of its parts (jaxlib==0.4.26+cuda12.cudnn89).
     """
     if build.bundles_cuda is False:
         return "system"

@@ -79,7 +79,7 @@ def _needed(folder: str) -> dict[str, str]:
 
 
 def inventory_of(names: Sequence[str]) -> str:
-    """Names as an inventory of one line. Raises RequestError for none, and for what is no name of a host."""
+    """Names as an inventory of one line. Raises RequestError for none, and for what is not a name of a host."""
     if not names:
         raise RequestError(
             "--inventory: no host is given.", "Give an inventory file, or names with commas between them."

@@ -46,7 +46,7 @@ def choose_base(
 def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], cudnn: int | None) -> ImageTag | None:
     """The supported tag to start from; None for the plain distribution, a base of the user's or an official image.
 
-    `cudnn` is the major that it should bring; a tag without cuDNN is taken where there is none that does.
+    `cudnn` is the major that it should provide; a tag without cuDNN is taken where there is none that does.
     """
     if options.slim or options.base or options.official:
         return None

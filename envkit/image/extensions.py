@@ -104,7 +104,7 @@ def extension_stage(
 
 
 def _headers(source: PythonSource | None, system: OperatingSystem) -> tuple[str, ...]:
-    """The packages with Python's headers; a Python from elsewhere brings them."""
+    """The packages with Python's headers; a Python from elsewhere provides them."""
     if source is None or source.way not in _PACKAGED:
         return ()
     default = system.default_python is not None and source.python.release(2) == system.default_python.release(2)
@@ -165,7 +165,7 @@ def _families(targets: Iterable[ComputeCapability]) -> tuple[str, ...]:
 
 
 def _compiling(found: tuple[Extension, ...], mirrors: Mirrors) -> tuple[Run, ...]:
-    """The runs that bring the tools of the builds and make the wheels.
+    """The runs that provide the tools of the builds and make the wheels.
 
     pip would keep a wheel under its source alone and give it out again after the GPUs have changed: no cache.
     """

@@ -1,4 +1,4 @@
-"""What the user asks of an image beside the versions."""
+"""What the user asks of an image next to the versions."""
 
 from __future__ import annotations
 

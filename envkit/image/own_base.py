@@ -1,4 +1,4 @@
-"""The user's own base image: what its name says of its distribution and its CUDA, and whether it can be had."""
+"""The user's own base image: what its name says of its distribution and its CUDA, and whether it can be obtained."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OwnBase:
 
     image: str
     system: OperatingSystem | None
-    family: str  # a distribution that is known, in a release that is not; else ''
+    family: str  # a distribution that is known, in a release that is not; otherwise ''
     cuda_tag: bool
     row: ImageTag | None
 
@@ -169,7 +169,7 @@ def _names(system: OperatingSystem, name: str) -> set[str]:
 
 
 def _family(repository: str, matrix: Matrix) -> str:
-    """The known distribution whose image this is, in a release that is not known; else ''."""
+    """The known distribution whose image this is, in a release that is not known; otherwise ''."""
     last = repository.rpartition("/")[2]
     for system in matrix.operating_systems:
         name, _ = _id_parts(system)

@@ -117,7 +117,7 @@ def _named_base(options: ImageOptions, matrix: Matrix) -> OwnBase | None:
 
 
 def _notes(plan: Plan, options: ImageOptions, base: Base, own: OwnBase | None) -> tuple[str, ...]:
-    """What the user should know beside the plan's own warnings."""
+    """What the user should know next to the plan's own warnings."""
     missing = options.digest and base.digest is None
     foreign = own is not None and not own.cuda_tag and _lacks_headers(plan.choice, options, base)
     return (
@@ -165,7 +165,7 @@ _NO_CUDNN = "the image has no cuDNN: envkit knows no matching image, archive wit
 
 
 def _by_pip(choice: Choice) -> bool:
-    """True when pip brings one of the plan's frameworks."""
+    """True when pip provides one of the plan's frameworks."""
     return any(installed_by_pip(build, choice) for build in choice.builds)
 
 
@@ -233,7 +233,7 @@ def _python(
     mirrors: Mirrors,
     compiling: tuple[FrameworkBuild, ...],
 ) -> PythonSetup:
-    """The Python of the image: none where nothing is installed with pip; compiled frameworks bring their own."""
+    """The Python of the image: none where nothing is installed with pip; compiled frameworks provide their own."""
     by_pip = _by_pip(choice) or _installs(options)
     if not by_pip and choice.python is None or (compiling and not by_pip):
         return PythonSetup((), (), (), (), ())

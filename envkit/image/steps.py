@@ -1,4 +1,4 @@
-"""The steps that bring an image's Python packages, and runs of one kind joined into one layer."""
+"""The steps that provide an image's Python packages, and runs of one kind joined into one layer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def pip_words(call: PipInstall) -> str:
 
 
 def pip_step(call: PipInstall, options: ImageOptions) -> Run:
-    """One call of pip; one that brings the user's own packages says so."""
+    """One call of pip; one that provides the user's own packages says so."""
     own = bool(options.pip) and all(line in call.requirements for line in options.pip)
     why = "Your own packages, in a separate layer because they change most often; pinned only if you pinned them."
     command = f"python -m pip install\n{pip_words(call)}"

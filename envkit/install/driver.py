@@ -1,4 +1,4 @@
-"""The driver: which packages to try, which kernel module fits the GPUs, and what runfile stands behind them."""
+"""The driver: which packages to try, which kernel module fits the GPUs, and what runfile is after them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def _last_branch(gpus: tuple[TargetGpu, ...]) -> int | None:
 
 
 def _headers(plan: Plan) -> tuple[str, ...]:
-    """The packages of the kernel's headers: as the driver's row says, as the distribution's does, else as usual."""
+    """The packages of the kernel's headers: as the driver's row says, as the distribution's does, otherwise as
+    usual."""
     system = plan.choice.os
     rows = for_os(read(DriverPackageRow), system.os_id) if system else ()
     if rows:

@@ -93,5 +93,5 @@ def _framework_step(
 
 
 def _words(call: PipInstall) -> tuple[str, ...]:
-    """The options of a call of pip as they stand in a command."""
+    """The options of a call of pip as they are in a command."""
     return tuple(chain.from_iterable(call.settings))

@@ -37,7 +37,8 @@ def check_names(names: Iterable[str], *, windows: bool = False) -> None:
 
 
 def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
-    """The plan with the newest CUDA that fits and whose parts can be had. Raises EnvkitError where there is none."""
+    """The plan with the newest CUDA that fits and whose parts can be obtained. Raises EnvkitError where there is
+    none."""
     chosen = plan.choice.toolkit
     if chosen is None or part_list(chosen.version) is not None:
         return plan

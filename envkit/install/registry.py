@@ -137,7 +137,7 @@ def _uses(notes: Notes) -> Iterator[tuple[str, str, str]]:
 
 
 def _owned(notes: Notes) -> Iterator[tuple[str, str]]:
-    """What the plan takes back: its steps have noted changes for it."""
+    """What the plan undoes: its steps have noted changes for it."""
     steps = {step for step, kind, *_ in _rows(notes, "changes") if kind != "begin"}
     packages = _packages(notes)
     for kind, what, _ in _uses(notes):
@@ -198,7 +198,7 @@ def _begins(name: str, start: str) -> bool:
 
 
 def newest_first(plans: Iterable[InstalledPlan]) -> tuple[InstalledPlan, ...]:
-    """The order in which plans are taken back, each of them once."""
+    """The order in which plans are undone, each of them once."""
     return tuple(sorted(set(plans), key=lambda plan: (-plan.order, plan.name)))
 
 

@@ -46,7 +46,7 @@ class WindowsToolkit:
     """CUDA from NVIDIA's installer. `components`: what it installs; none: everything, where it holds no driver."""
 
     toolkit: Toolkit
-    installer: WindowsInstallerRow | None  # None: whoever runs the script brings it
+    installer: WindowsInstallerRow | None  # None: whoever runs the script provides it
     url: str
     page: str  # where a person finds the installer
     components: tuple[str, ...]

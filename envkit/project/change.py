@@ -42,7 +42,7 @@ class Change:
 
 
 def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | None:
-    """The first change with which nothing fails any more, None where none of those that are tried does."""
+    """The first change with which nothing fails anymore, None where none of those that are tried does."""
     if kind not in CHANGEABLE or not judged.faults:
         return None
     for attempt in (Change(text, ()), *_attempts(kind, text, judged)):
@@ -166,7 +166,7 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
 
 
 def _named(written: str) -> str:
-    """The package that a line names, which may be one that only brings the framework along."""
+    """The package that a line names, which may be one that only provides the framework along."""
     found = _NAME.match(written)
     return normalized(found.group()) if found else ""
 
@@ -185,7 +185,7 @@ def _goes_with(row: PackagePair, torch: Version) -> bool:
 
 
 def _suffix(build: FrameworkBuild) -> str:
-    """The suffix of a build beside that of the default index: +cu128."""
+    """The suffix of a build next to that of the default index: +cu128."""
     cuda = build.cuda.release(2) if build.framework == "pytorch" and build.cuda is not None else None
     return f"+cu{cuda}".replace(".", "") if cuda is not None and not build.on_pypi else ""
 

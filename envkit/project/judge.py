@@ -192,7 +192,7 @@ def _together(have: Chosen, query: Query) -> Iterator[Finding]:
 
 
 def _numpy(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
-    """What the file's NumPy is to each framework; one that the file does not name, others may bring and limit."""
+    """What the file's NumPy is to each framework; one that the file does not name, others may provide and limit."""
     asked = have.contents.asked("numpy")
     if asked is None:
         return
@@ -234,7 +234,7 @@ def _overwritten(other: Wanted, first: FrameworkBuild, wanted: Wanted, second: F
 
 
 def _conda(have: Chosen, query: Query) -> Iterator[Finding]:
-    """Whether driver and GPUs run the CUDA that conda brings, whatever loads it."""
+    """Whether driver and GPUs run the CUDA that conda provides, whatever loads it."""
     held, request = have.contents.conda_cuda, query.request
     if held is None or any(
         isinstance(build, FrameworkBuild) for wanted, build in have.builds.items() if wanted.tool == "conda"
@@ -349,7 +349,7 @@ def _has_told(name: str, found: list[Finding]) -> bool:
 
 
 def _misspelled(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
-    """The names one slip away from that of a package on record."""
+    """The names one slip away from that of a package in the data."""
     known = {*(normalized(name) for row in matrix.frameworks for name in row.packages), *pairs_by_package()}
     for one in have.items:
         meant = meant_by(normalized(one.package.name), known)

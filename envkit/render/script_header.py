@@ -50,7 +50,7 @@ def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]
 
 
 def licenses(work: Installation) -> str:
-    """Where the licenses stand of what the steps install; '' when none of it asks for one."""
+    """Where the licenses are of what the steps install; '' when none of it asks for one."""
     pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENCE_URL}
     return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 

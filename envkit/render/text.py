@@ -37,7 +37,7 @@ def doctor_text(
     caused: dict[str | None, list[Finding]] = {}
     for finding in shown:
         caused.setdefault(finding.because_of, []).append(finding)
-    told: set[tuple[str, ...]] = set()  # remedies that stand above
+    told: set[tuple[str, ...]] = set()  # remedies that are above
     for finding in shown:
         if finding.because_of not in ids:
             follow = caused.get(finding.id, [])

@@ -1,4 +1,4 @@
-"""The kinds of steps, and how a command of a remedy is recognized as one. What no rule knows is for the person.
+"""The kinds of steps, and how a command of a remedy is recognized as one. What no rule knows is for the user.
 
 A rule looks at every word: an option that it does not know makes the command one that is shown and not run.
 """
@@ -85,7 +85,7 @@ def step_of(command: Command) -> Step:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line of shell that is a plain command, or writes one line with tee; else none."""
+    """The words of a line of shell that is a plain command, or writes one line with tee; otherwise none."""
     try:
         words = shlex.split(line)
     except ValueError:

@@ -29,7 +29,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
     """The model whose name holds each word of `text`, whole: of several that judge alike a data-centre one.
 
     `V100` is no `GV100`, `K40` is the beginning of `K40m`, and `A100` an A100 PCIe rather than an A100X. Raises
-    RequestError with the models that fit where they judge differently, else with the nearest names.
+    RequestError with the models that fit where they judge differently, otherwise with the nearest names.
     """
     named = matrix.gpu_by_name(text)
     if named is not None:
@@ -140,7 +140,7 @@ def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
 
 
 def _plain(text: str) -> str:
-    """A name without what is said beside it."""
+    """A name without what is said next to it."""
     return " ".join(word for word in _WORD.findall(text.lower()) if not _ASIDE.fullmatch(word))
 
 

@@ -56,7 +56,7 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
 
 
 def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, container: bool) -> tuple[str | None, str]:
-    """The distribution asked for and the platform: that of a GPU built onto one, else what `--os` says of it.
+    """The distribution asked for and the platform: that of a GPU built onto one, otherwise what `--os` says of it.
 
     Windows is a platform without a distribution; `wsl` stands for a distribution under the driver of Windows. Raises
     RequestError where they differ.
@@ -74,7 +74,7 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 
 
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
-    """The processor asked for, else the one that a GPU is built onto. Raises RequestError where they differ."""
+    """The processor asked for, otherwise the one that a GPU is built onto. Raises RequestError where they differ."""
     if asked is not None and asked not in ARCHITECTURES:
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
@@ -95,7 +95,7 @@ def parse_spec(option: str, text: str) -> VersionSpec:
 
 
 def parse_known(option: str, text: str, versions: Iterable[Version]) -> VersionSpec:
-    """The version spec of an option, which some version on record meets. Raises RequestError with the nearest."""
+    """The version spec of an option, which some version in the data meets. Raises RequestError with the nearest."""
     return _known(parse_spec(option, text), option, versions)
 
 
@@ -145,7 +145,7 @@ def _without_suffix(spec: str, framework: str, matrix: Matrix) -> str:
 
 
 def parse_os(text: str, matrix: Matrix) -> str:
-    """The id of a distribution on record, or `windows`. Raises RequestError."""
+    """The id of a distribution in the data, or `windows`. Raises RequestError."""
     row = matrix.operating_system(text.lower())
     if row is not None:
         return row.os_id

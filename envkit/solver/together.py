@@ -61,7 +61,7 @@ class Together:
     def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
         """What builds of the other frameworks can see of a build: two alike go with the same ones.
 
-        `others` are those frameworks, each with whether its builds bring CUDA libraries.
+        `others` are those frameworks, each with whether its builds provide CUDA libraries.
         """
         key = (_seen_of(build), others)
         if key not in self._traits:

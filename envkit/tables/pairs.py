@@ -46,7 +46,7 @@ class PackageExtra:
 @table("companion_builds.csv", "package", "versions")
 @record
 class CompanionBuilds:
-    """What the packages of releases of a companion are made for, whatever the framework beside it is."""
+    """What the packages of releases of a companion are made for, whatever the framework next to it is."""
 
     package: str
     versions: str  # <0.43
@@ -58,7 +58,7 @@ class CompanionBuilds:
 @table("companion_gpus.csv", "package", "versions")
 @record
 class CompanionGpus:
-    """The oldest GPUs that releases of a package run on, whatever the framework beside it does."""
+    """The oldest GPUs that releases of a package run on, whatever the framework next to it does."""
 
     package: str
     versions: str  # >=0.21

@@ -166,7 +166,7 @@ def test_rates_on_record_are_those_of_their_line_of_cards() -> None:
             if rate is not None:
                 assert rate == pytest.approx(getattr(line, precision) * one.model.fp32_tflops, rel=0.03), one.name
                 held[f"{line.family} {line.names}"] += 1
-    unseen = {"NVIDIA RTX PRO", "NVIDIA A800"}  # the latter's only board on record is that of a desktop
+    unseen = {"NVIDIA RTX PRO", "NVIDIA A800"}  # the latter's only board in the data is that of a desktop
     assert len(held) >= len(read(TensorRatio)) - len(unseen)
 
 

@@ -34,7 +34,7 @@ def commands(name: str) -> tuple[str, ...]:
 
 
 def toolkit_steps(release: str) -> tuple[str, ...]:
-    """How a toolkit comes beside the others, and is used."""
+    """How a toolkit comes next to the others, and is used."""
     home = f"export CUDA_HOME=/usr/local/cuda-{release}"
     return (f"envkit install --cuda {release} --run", home, 'export PATH="$CUDA_HOME/bin:$PATH"')
 
@@ -183,7 +183,7 @@ GCC = "error -- unsupported GNU version! gcc versions later than 11 are not supp
 
 @pytest.mark.parametrize(
     ("system", "expected"),
-    [  # operating_systems.csv: installable_gcc of Ubuntu 24.04 holds 11, no toolset is on record for Rocky Linux
+    [  # operating_systems.csv: installable_gcc of Ubuntu 24.04 holds 11, no toolset is known for Rocky Linux
         (
             "ubuntu 24.04",
             [

@@ -65,7 +65,7 @@ def test_a_project_of_uv_gets_its_own_command() -> None:
 
 def test_an_environment_of_uv_without_a_project_has_no_pip() -> None:
     given = suited(managed("uv-pip"), Remedy("Replace it.", (TORCH,)))
-    # uv keeps an installed torch 2.6.0 of another build unless it is told to take it anew
+    # uv keeps an installed torch 2.6.0 of another build unless it is told to take it again
     options = "--reinstall-package torch torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124"
     assert given.commands == (f"uv pip install {options}",)
     links = fixed("python -m pip install torch==1.9.0+cu111 -f https://index.example/torch_stable.html")
@@ -350,7 +350,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         (
             "2/b2-09",
             "torch-replaced-by-dependency",
-            ["torch==2.8.0", "--index-url"],  # the text tells of arm64, for which no CUDA build of 2.7.1 is known
+            ["torch==2.8.0", "--index-url"],  # the text describes arm64, for which no CUDA build of 2.7.1 is known
             "with its companions",
         ),
         ("1/b1-35", "tf-native-windows", ["tensorflow==2.10.1"], "later ones need WSL 2"),

@@ -327,7 +327,7 @@ def _options_of_one_value() -> list[tuple[str, str]]:
 def test_an_option_for_one_value_is_refused_when_it_is_given_twice(name: str, option: str) -> None:
     done = CliRunner().invoke(program, [*name.split(), option, "1", f"{option}=2"], prog_name="envkit")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert f"{option} is given more than once. Give it once." in done.stderr
+    assert f"{option} was given more than once. Use it once." in done.stderr
 
 
 def test_every_kind_of_command_has_options_of_one_value() -> None:

@@ -1,4 +1,4 @@
-"""What one side does not tell neither came nor went, and what brought a symptom stands before it."""
+"""What one side does not tell neither came nor went, and what brought a symptom is before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of captures, one of which was changed as machines are: what changed is told, the culprit first."""
+"""Pairs of captures, one of which was changed as machines are: what changed is reported, the culprit first."""
 
 from __future__ import annotations
 

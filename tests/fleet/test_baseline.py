@@ -71,7 +71,7 @@ def test_unknown_differs_from_nothing_and_other_machines_are_left_alone() -> Non
         ("must = [", "not TOML"),
         ("[[machines]]\nmatsch = {}", "match"),
         ("[[machines]]\nexpect = {kernal = '1'}", "kernel"),
-        ("[[machines]]\nexpect = {kernel = 1.5}", "Write a text"),
+        ("[[machines]]\nexpect = {kernel = 1.5}", "Write a string"),
         ("[[machines]]\nexpect = {driver = '>=new'}", "driver"),
         ("must = ['drivr']\n[[machines]]\n", "driver"),
         ("machines = 1", "machines"),

@@ -92,7 +92,7 @@ def test_no_driver_is_no_question(matrix: Matrix) -> None:
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=true\n",
             "The container starts, but CUDA fails inside it",
         ),
-        # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages bring
+        # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages provide
         (
             "FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
             "The container starts, but CUDA fails inside it",

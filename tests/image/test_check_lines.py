@@ -16,7 +16,7 @@ from tests.processor_time import least_seconds
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 ASKED = Request(gpus=(TargetGpu(ComputeCapability.parse("12.0")),), driver=Version.parse("450.51.06"), container=True)
-# Where a finding points is where these words stand; «…» marks the one word that is meant.
+# Where a finding points is where these words are; «…» marks the one word that is meant.
 CASES = dict(
     block.split("\n", 1) for block in Path(__file__).with_name("meant_lines.txt").read_text().split("=== ")[1:]
 )

@@ -1,4 +1,4 @@
-"""The user's own base image: what its name says governs the plan, and what is known of it is told."""
+"""The user's own base image: what its name says governs the plan, and what is known of it is reported."""
 
 from __future__ import annotations
 

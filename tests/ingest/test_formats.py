@@ -23,7 +23,7 @@ MODULES = [f"{readers.__name__}.{module.name}" for module in pkgutil.iter_module
 
 
 def sample(module: str) -> str:
-    """What stands below the first line of a format's docstring."""
+    """What is below the first line of a format's docstring."""
     doc = importlib.import_module(module).__doc__ or ""
     return textwrap.dedent(doc.partition("\n")[2]).strip("\n") + "\n$ date\n"
 
@@ -198,7 +198,7 @@ def test_texts_may_be_mixed() -> None:
         environment = parse_text(mixed)
         over = {id for id in first.signatures if ended(clean(mixed), id) >= 0}  # the second one shows that it passed
         found = {message.signature for message in environment.messages.get()}
-        whole = mixed.lower()  # a row does not count beside the words of its column `unless`
+        whole = mixed.lower()  # a row does not count next to the words of its column `unless`
         ruled_out = {row.signature for row in read(Signature) if any(word in whole for word in row.unless)}
         silent = {"nouveau-loaded/probe-routine", *over, *ruled_out}
         assert found >= {*first.signatures, *second.signatures} - silent, (first, second)

@@ -96,12 +96,12 @@ def test_nouveau_stays_where_no_driver_can_be_installed(tmp_path: Path, name: st
     done = call(script(cuda, "ubuntu24.04"), f"{stub}\ncheck_for_driver\nrun_step 1 nouveau N", tmp_path)
     assert done.returncode == 11, done
     assert words in done.stderr
-    assert "boot image" not in done.stdout
+    assert "rebuild the initramfs" not in done.stdout
 
 
 @pytest.mark.parametrize("packaged", [True, False])
 def test_one_reboot_serves_nouveau_and_a_packaged_driver(tmp_path: Path, packaged: bool) -> None:
-    """A runfile's installer needs one before it starts; a package needs one afterwards anyway."""
+    """A runfile's installer needs one before it starts; a package needs one afterward anyway."""
     machine(tmp_path, "nouveau")
     offer = "package_candidate() { echo 580.65.06; }" if packaged else ":"
     steps = "run_step 1 nouveau N; run_step 2 driver D"

@@ -38,7 +38,7 @@ def test_a_package_is_taken_only_in_a_version_that_drives_the_gpu(tmp_path: Path
     done = call(script(cuda, os_id, gpu), body, tmp_path)
     names = done.stdout.strip("|\n").split()
     assert names[:1] == ([package] if taken else []), done
-    # Debian's libcuda1 is a package of its own (packages.debian.org), and nothing but a recommendation brings it.
+    # Debian's libcuda1 is a package of its own (packages.debian.org), and nothing but a recommendation provides it.
     assert not taken or ("libcuda1" in names) is (package == "nvidia-driver")
 
 

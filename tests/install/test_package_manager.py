@@ -110,7 +110,7 @@ def test_a_runfile_driver_is_built_anew_by_kernel_updates(here: bool, tmp_path: 
 
 
 def test_a_runfile_driver_is_built_for_the_kernel_of_the_next_boot_too(tmp_path: Path) -> None:
-    """Debian's metapackage of headers brings the newest kernel, before DKMS knows of the driver."""
+    """Debian's metapackage of headers provides the newest kernel, before DKMS knows of the driver."""
     text = scripted(
         plan("12.8", gpus=("8.6",), with_driver=True),
         ScriptOptions(with_driver=True, driver_runfile="/d/NVIDIA-Linux-x86_64-580.65.06.run"),

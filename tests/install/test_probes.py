@@ -1,4 +1,5 @@
-"""What the verification says of a framework beside a GPU that is there, hidden, or not there; with stand-in modules."""
+"""What the verification says of a framework next to a GPU that is there, hidden, or not there; with stand-in
+modules."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def get_available_providers():
 """
 _MODULES = {"pytorch": ("torch", _TORCH), "tensorflow": ("tensorflow", _TENSORFLOW), "mxnet": ("mxnet", _MXNET)}
 _ALL = {**_MODULES, "cupy": ("cupy", _CUPY), "onnxruntime": ("onnxruntime", _ONNXRUNTIME)}
-_ABSENT = "no NVIDIA GPU is here"
+_ABSENT = "this machine has no NVIDIA GPU"
 
 
 def verified(

@@ -152,7 +152,7 @@ def test_hostile_values_of_a_plan_stay_values(text: str) -> None:
         (("--cuda", "12.4", "--toolkit-path", "/opt/x"), 2, "--toolkit-path: NVIDIA's installer for Windows"),
         (("--cuda", "12.4", "--components", "cufile"), 2, "unknown value 'cufile'"),
         (("--cuda", "13.0", "--components", "npp"), 2, "calls npp is not known. Known are nvcc"),
-        (("--framework", "pytorch", "--env", "/opt/x"), 2, "not an absolute path of Windows"),
+        (("--framework", "pytorch", "--env", "/opt/x"), 2, "not an absolute Windows path"),
         (("--framework", "pytorch", "--env", r"C:\Windows\x"), 2, "a system directory"),
         (("--framework", "pytorch", "--arch", "aarch64"), 1, ""),
     ],

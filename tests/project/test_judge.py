@@ -451,7 +451,7 @@ def test_packages_without_gpu_code_are_not_reported(name: str, tmp_path: Path) -
 
 
 def test_torchtext_goes_with_the_torch_that_it_was_built_for(tmp_path: Path) -> None:
-    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import beside 2.4."""
+    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import next to 2.4."""
     assert failed(findings_on("torch==2.4.0\ntorchtext==0.18.0\n", "--python 3.10", tmp_path)) == {
         "project.requirements-clash"
     }

@@ -1,4 +1,4 @@
-"""A fix that ended in the middle can be taken back, and nothing that somebody changed since is written over."""
+"""A fix that ended in the middle can be undone, and nothing that somebody changed since is written over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stranger's project files: nothing is waited for, no work is endless, no login or token is told."""
+"""A stranger's project files: nothing is waited for, no work is endless, no login or token is reported."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_pytorch_1_1_on_ubuntu_22_04() -> None:
     plan = plan_of(ask("pytorch==1.1", os_id="ubuntu22.04"))
     assert str(plan.choice.python) == "3.7"
     assert plan.choice.python_source is not None and plan.choice.python_source.way == "deadsnakes"
-    assert not plan.choice.needs_toolkit  # the wheel brings its CUDA
+    assert not plan.choice.needs_toolkit  # the wheel provides its CUDA
     refused = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10"))
     assert "no wheel for Python 3.10" in refused.conflicts[0].detail
     assert "3.7" in offers(refused, "python")
@@ -236,7 +236,7 @@ def test_the_range_of_cuda_that_a_package_states_counts(framework: str, cuda: st
     plan = plan_of(ask(framework, cuda=cuda))
     assert str(plan.choice.builds[0].version) == newest
     if plan.choice.builds[0].bundles_cuda:
-        assert status_of(plan, "cuda-version") == {"ok"}  # which CUDA it brings, and from which on it works
+        assert status_of(plan, "cuda-version") == {"ok"}  # which CUDA it provides, and from which on it works
     else:
         assert str(plan.choice.toolkit and plan.choice.toolkit.release) == cuda
 
@@ -310,7 +310,7 @@ def test_windows_gets_no_python_that_has_just_come_out() -> None:
 def test_a_framework_without_its_backend_asks_for_one() -> None:
     told = "runs on another framework: name it too, such as --framework tensorflow"
     assert any(told in warning for warning in plan_of(ask("keras")).warnings)
-    assert not any("runs on another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
+    assert not any("runs on top of another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
 
 
 def test_tensorflow_of_2017_is_on_record() -> None:
@@ -338,7 +338,7 @@ def test_a_toolkit_older_than_the_gpu_says_what_it_cannot_compile() -> None:
 
 
 def test_packages_of_the_cuda_that_was_asked_for_are_not_said_to_be_none() -> None:
-    """There are packages of that CUDA; what they lack is told, and the CUDA read as the machine's."""
+    """There are packages of that CUDA; what they lack is reported, and the CUDA read as the machine's."""
     plan = resolve_having(ask("pytorch==2.11", gpus=("Tesla V100",), cuda="12.8"), matrix())
     assert not isinstance(plan, NoPlan) and str(plan.choice.cuda) == "12.6"
     assert "no package built for CUDA 12.8 is suitable" in plan.warnings[0] and "no kernels" in plan.warnings[0]
@@ -368,7 +368,7 @@ def test_where_no_python_is_asked_for_one_is_chosen_that_the_neighbors_leave() -
 
 @pytest.mark.parametrize("variant", ["", "==2.4.1"])
 def test_tensorflow_and_pytorch_that_require_two_releases_of_cudnn(variant: str) -> None:
-    """pip refuses each build of 2.4.1 beside TensorFlow 2.15: CUDA 12's pin other cuDNNs, CUDA 11's share files."""
+    """pip refuses each build of 2.4.1 next to TensorFlow 2.15: CUDA 12's pin other cuDNNs, CUDA 11's share files."""
     refused = refusal_of(ask("tensorflow==2.15.1", f"pytorch{variant or '==2.4'}", python="3.10"))
     (conflict,) = refused.conflicts
     assert "cudnn" in conflict.detail and offers(refused, "framework")
@@ -428,8 +428,8 @@ def test_a_windows_driver_of_2018_gets_a_wheel_of_its_time() -> None:
 @pytest.mark.parametrize(
     ("gpu", "closest", "told"),
     [
-        ("GeForce GTX 660 Ti", "PyTorch 1.3.0 for CUDA 10.1", "built from source with CUDA 10.2 or older"),
-        ("GeForce GTX 670M", "", "no PyTorch since 0.2 supports this GPU"),
+        ("GeForce GTX 660 Ti", "PyTorch 1.3.0 for CUDA 10.1", "a build from source with CUDA 10.2 or older"),
+        ("GeForce GTX 670M", "", "no PyTorch release since 0.2 supports this GPU"),
     ],
 )
 def test_gpus_before_every_package_are_told_what_is_left(gpu: str, closest: str, told: str) -> None:

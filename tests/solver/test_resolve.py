@@ -74,7 +74,7 @@ def test_frameworks_share_one_python_and_the_packages_of_their_cuda(names: tuple
 
 
 def test_a_release_whose_libraries_are_not_known_to_go_together_is_taken_with_a_warning() -> None:
-    # what 2.2 for CUDA 11.8 on PyTorch's own index requires is not on record
+    # what 2.2 for CUDA 11.8 on PyTorch's own index requires is not known
     plan = plan_of(ask("pytorch==2.2", "tensorflow==2.15.1"))
     assert status_of(plan, "wheels-share-libraries") == {"unknown"}
     assert any("is not known" in warning for warning in plan.warnings)

@@ -47,7 +47,7 @@ QUESTIONS = PLANS | REFUSALS
 
 @record
 class Times:
-    """Processor seconds of one question; `plan` tells whether it has a plan."""
+    """Processor seconds of one question; `plan` shows whether it has a plan."""
 
     first: float
     next: float

@@ -1,4 +1,4 @@
-"""Times envkit's commands beside bare Python and its peers, whole processes in turn, and writes docs/benchmarks.md.
+"""Times envkit's commands next to bare Python and its peers, whole processes in turn, and writes docs/benchmarks.md.
 
 Peers that the package index has are installed into a folder of their own. Ratios matter, not milliseconds: each
 round runs every command once, so that a machine whose speed drifts treats all of them alike.

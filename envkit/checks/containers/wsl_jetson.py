@@ -64,7 +64,7 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
-    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, else the newest."""
+    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, otherwise the newest."""
     own = environment.system.l4t_release.value
     name = items[0].framework.name if items else "pytorch"
     fitting = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _newer(environment: Environment, matrix: Matrix) -> Remedy:
-    """Docker Desktop brings its own copy; a Docker inside WSL has the package."""
+    """Docker Desktop provides its own copy; a Docker inside WSL has the package."""
     return Remedy(
         f"With Docker Desktop, update it to {limit('docker-desktop-for-driver-555')} or later (in a Windows terminal, "
         "with the first command, or in its own settings). If Docker is installed inside WSL, update the package "

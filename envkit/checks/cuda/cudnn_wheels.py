@@ -26,7 +26,7 @@ def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
 
 
 def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnvironment | None, major: str) -> Remedy:
-    """The newest wheel of that major release for the CUDA in use: beside another cuDNN, in a folder of its own.
+    """The newest wheel of that major release for the CUDA in use: next to another cuDNN, in a folder of its own.
 
     All wheels write one folder, so that installing cuDNN 8 takes away the cuDNN 9 that a framework in the same
     environment loads.
@@ -108,7 +108,8 @@ def _cuda_line(environment: Environment, matrix: Matrix, rows: list[CudnnRelease
 
 
 def _holds(python: PythonEnvironment, major: str) -> bool:
-    """True where the environment's packages are listed and none brings or asks for a cuDNN of another major release."""
+    """True where the environment's packages are listed and none provides or asks for a cuDNN of another major
+    release."""
     lines = [line.replace(" ", "") for item in python.distributions for line in item.requires]
     lines += [f"{item.name}=={item.version}" for item in installed_wheels(python)]
     others = [line for line in lines if line.startswith(_FAMILY) and f"=={major}." not in line]
@@ -116,7 +117,8 @@ def _holds(python: PythonEnvironment, major: str) -> bool:
 
 
 def _cuda_in_use(python: PythonEnvironment | None) -> str:
-    """The CUDA of the environment's frameworks, else of its wheels of CUDA libraries; '' where neither is there."""
+    """The CUDA of the environment's frameworks, otherwise of its wheels of CUDA libraries; '' where neither is
+    there."""
     if python is None:
         return ""
     wheels = {item.name.rpartition("-cu")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
@@ -125,7 +127,7 @@ def _cuda_in_use(python: PythonEnvironment | None) -> str:
 
 
 def _cuda_of_toolkits(environment: Environment) -> str:
-    """The CUDA of the toolkits that are installed, where they are of one major release; else ''."""
+    """The CUDA of the toolkits that are installed, where they are of one major release; otherwise ''."""
     toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
     majors = {str(toolkit.version.major) for toolkit in toolkits}
     return majors.pop() if len(majors) == 1 else ""

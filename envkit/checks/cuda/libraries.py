@@ -75,7 +75,7 @@ def _of_soname(wheel: str, library: str) -> str:
 
 
 def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """Names of CUDA libraries before 11 say their release, which is installed beside another."""
+    """Names of CUDA libraries before 11 say their release, which is installed next to another."""
     library = named(messages, "library") or ""
     if "libnvvm" in library:
         return Remedy(
@@ -266,7 +266,7 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
 
 
 def _wheel(python: PythonEnvironment, soname: str) -> str:
-    """The wheel that brings a library, in the release that an installed package pins, if one does."""
+    """The wheel that provides a library, in the release that an installed package pins, if one does."""
     cuda = next((framework.cuda for framework in python.frameworks if framework.cuda is not None), None)
     package = package_of(soname, cuda)
     for line in (line for item in python.distributions for line in item.requires):

@@ -185,7 +185,8 @@ def _named(compiler: HostCompiler) -> tuple[Command, ...]:
 
 
 def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
-    """True when the distribution found has that GCC beside its own, as far as our table knows, or is unknown itself."""
+    """True when the distribution found has that GCC next to its own, as far as our table knows, or is unknown
+    itself."""
     observed = environment.system.os
     row = matrix.operating_system(observed.get().os_id) if observed.known else None
     if row is None or row.family == "suse":
@@ -274,7 +275,7 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
 
 
 def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
-    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; else the first."""
+    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; otherwise the first."""
     built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
     fitting = [
         cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)

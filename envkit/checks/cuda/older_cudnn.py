@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
-    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; else a newer one beside it."""
+    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
     if python is not None and installed_wheels(python):
         advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
@@ -55,7 +55,7 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _of_conda(python: PythonEnvironment, built: Version | None) -> str:
-    """The cuDNN that conda brought into the environment, where it is new enough; else ''."""
+    """The cuDNN that conda brought into the environment, where it is new enough; otherwise ''."""
     item = next((item for item in python.distributions if item.name == "cudnn" and item.installer == "conda"), None)
     own = Version.find(item.version) if item is not None else None
     return str(own) if own is not None and built is not None and own.release(2) >= built.release(2) else ""

@@ -30,7 +30,7 @@ _NAME = "onnxruntime"
 
 
 def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda: str) -> Remedy | None:
-    """The remedy that brings the whole set for CUDA `cuda`; None where the message is of another program."""
+    """The remedy that provides the whole set for CUDA `cuda`; None where the message is of another program."""
     build = _build(environment, matrix, cuda) if _ITS_OWN.search(text) else None
     if build is None or build.cudnn is None:
         return None
@@ -48,7 +48,7 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
 
 
 def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
+    """Back to the release that ran with the CUDA that is there; otherwise its libraries as wheels, and on PATH."""
     python = named_python(environment)
     before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
     if before:
@@ -69,7 +69,7 @@ def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Me
 
 
 def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuild | None:
-    """The installed release's build for this CUDA where it is told, else the newest one."""
+    """The installed release's build for this CUDA where it is reported, otherwise the newest one."""
     rows = [row for row in matrix.builds(_NAME) if row.cuda is not None and str(row.cuda.major) == cuda and row.cudnn]
     own = [release(item.version) for item in first_python(environment).distributions if item.name.startswith(_NAME)]
     told = [row for row in rows if any(version is not None and row.version.starts_with(version) for version in own)]
@@ -77,7 +77,7 @@ def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuil
 
 
 def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: str) -> Remedy:
-    """For a program without Python: in its image, or beside the toolkits that are there."""
+    """For a program without Python: in its image, or next to the toolkits that are there."""
     needs = f"ONNX Runtime for CUDA {cuda} needs CUDA {cuda} with cuDNN {cudnn}, and includes neither."
     if in_image(environment):
         tag = _tag(environment, matrix, cuda, cudnn)

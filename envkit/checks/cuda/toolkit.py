@@ -37,7 +37,8 @@ def toolkit_evidence(toolkit: CudaToolkit) -> Evidence:
 
 
 def toolkit_row(version: Version, matrix: Matrix) -> Toolkit | None:
-    """The table row of a toolkit version, else of the newest of its release line; None for one that is not listed."""
+    """The table row of a toolkit version, otherwise of the newest of its release line; None for one that is not
+    listed."""
     exact = matrix.toolkit(version)
     if exact is not None:
         return exact
@@ -88,7 +89,7 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
-    """CUDA_HOME for the CUDA of PyTorch: as its own message names it, else of what is installed."""
+    """CUDA_HOME for the CUDA of PyTorch: as its own message names it, otherwise of what is installed."""
     said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
     torch = _torch_with_cuda(environment)
     built_with = Version.find(said) if said else torch[0].framework.cuda if torch else None

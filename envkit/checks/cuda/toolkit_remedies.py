@@ -16,7 +16,8 @@ _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 
 
 def at_another_place(environment: Environment) -> Remedy | None:
-    """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; else None."""
+    """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; otherwise
+    None."""
     home = named(seen(environment, "toolkit-missing", "colon"), "home")
     if home:
         return remedy(

@@ -45,7 +45,7 @@ _NEEDED_EXACTLY = (
 
 
 def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
-    """The framework again, whose pins bring its wheels; those of another CUDA go first, as they share its folders."""
+    """The framework again, whose pins provide its wheels; those of another CUDA go first, as they share its folders."""
     why = "Reinstall the framework with the versions it pins, and put the other package in its own environment."
     item = next(installs(environment, "pytorch"), None)
     own = distribution(item.python, "torch") if item is not None else None

@@ -1,6 +1,6 @@
 """What a text is like, where nothing else says what is wrong: the cause that reports in like words had, as a hint.
 
-It is told as a warning that is `possible` at most. No fact shows it, so the verdict stays "unknown".
+It is reported as a warning that is `possible` at most. No fact shows it, so the verdict stays "unknown".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from envkit.model import PASTED, READS_LIKE, Environment, Message
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
 
-MARK = "(like known reports)"  # behind the place of evidence that is a likeness
+MARK = "(like known reports)"  # after the place of evidence that is a likeness
 _IMPACT = "The wording of this text resembles reports with this cause. Nothing in it shows the cause itself."
 _ANSWERED = (Status.FAIL, Status.WARN, Status.ERROR)
 

@@ -11,7 +11,7 @@ from envkit.model import PASTED, Environment
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
-_EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may stand in the others
+_EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
 def proven(environment: Environment, finding: Finding) -> Finding:

@@ -37,7 +37,7 @@ _ASK_ADMINISTRATORS = (
     "If you do not administer this cluster, send its administrators the name of the node, and run your jobs on other "
     "nodes until then (Slurm: sbatch --exclude=NODE)."
 )
-_SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken back
+_SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "systemctl restart docker": "Restarting Docker stops its running containers.",
     "docker restart": "Restarting the container stops everything in it.",
     "--gpu-reset": "The GPU must be idle for a reset: stop its programs first, including monitoring and "
@@ -45,7 +45,7 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken ba
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
     "apt-mark hold": "To undo the hold, run the same command with unhold.",
 }
-_OWN_PYTHONS = {  # of programs that bring one, in their folder: on Windows, elsewhere
+_OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
     "comfyui-portable": (".\\python_embeded\\python.exe", ""),
     "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
 }
@@ -150,7 +150,7 @@ def _taken(words: list[str], option: str) -> str:
 
 
 def _by_project(environment: Environment, given: Remedy) -> Remedy:
-    """With the pip commands in the words of the project's manager: it would undo what pip does behind its back."""
+    """With the pip commands in the words of the project's manager: it would undo what pip does after its back."""
     calls = [_pip_call(step) for step in given.steps]
     if not any(calls):
         return given

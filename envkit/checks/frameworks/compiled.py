@@ -1,4 +1,4 @@
-"""Programs and extensions that hold kernels of their own: no build of a framework brings those for another GPU."""
+"""Programs and extensions that hold kernels of their own: no build of a framework provides those for another GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "-
 
 
 def compiled_extension(environment: Environment, found: Installed, capability: str) -> Remedy:
-    """The framework has code for this GPU: a package beside it was compiled for others."""
+    """The framework has code for this GPU: a package next to it was compiled for others."""
     beside = [item for item in found.python.distributions if item.name in _EXTENSIONS]
     ready = [name for name in _READY_MADE if any(item.name == name for item in beside)]
     if "sglang" in managers(environment) or (ready and len(ready) == len(beside)):
@@ -40,7 +40,8 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
 
 
 def _without_source(found: Installed, names: list[str], capability: str) -> Remedy:
-    """Packages that bring compiled code for chosen GPUs and no source to compile: pip cannot build them for another."""
+    """Packages that provide compiled code for chosen GPUs and no source to compile: pip cannot build them for
+    another."""
     those = " and ".join(names)
     other = (
         "On this card, serve the model with another engine (vLLM, llama.cpp)"

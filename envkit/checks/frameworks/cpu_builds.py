@@ -100,7 +100,7 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
-    """The extra of the installed release; where nothing tells which it is, pip is told to keep it."""
+    """The extra of the installed release; where nothing shows which it is, pip is told to keep it."""
     told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
     if not any(installs(environment, "jax")) and not told and manages_packages(environment):
         return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release that its lock file names.")
@@ -246,7 +246,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
 
 
 def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
-    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is told of."""
+    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is described."""
     inside = kind(environment) in (MachineKind.WSL1, MachineKind.WSL2)  # a Linux, whose plain install has CUDA
     if (
         inside

@@ -46,7 +46,7 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
 
 
 def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """No wheel of OpenCV on the package index has CUDA; frameworks beside it are not at fault."""
+    """No wheel of OpenCV on the package index has CUDA; frameworks next to it are not at fault."""
     gpus = [str(own) for _, own in capable_gpus(environment, matrix)]
     releases = [match["version"] for one in messages if (match := _OPENCV_RELEASE.search(one.text))]
     return Remedy(

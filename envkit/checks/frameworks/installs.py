@@ -78,7 +78,7 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
 
 
 def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:
-    """The fault where a message tells of it; no answer where frameworks are installed and none does."""
+    """The fault where a message describes it; no answer where frameworks are installed and none does."""
     if reported := fault.reported(environment):
         yield reported
     elif installed := next(installs(environment), None):
@@ -143,7 +143,8 @@ def _hidden_gpu(environment: Environment) -> bool:
 
 
 def capability(gpu: SeenGpu) -> ComputeCapability | None:
-    """What the GPU says of itself, else what its model is; None when models of several capabilities are possible."""
+    """What the GPU says of itself, otherwise what its model is; None when models of several capabilities are
+    possible."""
     for known in (gpu.nvml, gpu.pci):
         if known is not None and known.compute_capability is not None:
             return known.compute_capability

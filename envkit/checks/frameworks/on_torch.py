@@ -1,4 +1,4 @@
-"""vLLM, whose own kernels are compiled for one torch: only another release of it brings code for another GPU."""
+"""vLLM, whose own kernels are compiled for one torch: only another release of it provides code for another GPU."""
 
 from __future__ import annotations
 

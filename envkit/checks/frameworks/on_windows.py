@@ -34,7 +34,8 @@ _PAGING_FILE = Fault(
 
 
 def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
-    """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not bring, the next patch of that torch."""
+    """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not provide, the next patch of that
+    torch."""
     text = said(environment, "windows-runtime-missing").lower()
     patch = _next_patch(environment, matrix) if "fbgemm" in text or "libomp140" in text else None
     if patch is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
-    """The last release with native support where it is known to have wheels for this Python, else WSL."""
+    """The last release with native support where it is known to have wheels for this Python, otherwise WSL."""
     last = _last_native(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
     own = item.python.version if item is not None else None

@@ -88,7 +88,7 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:
-    """The companions of torch that are installed beside it."""
+    """The companions of torch that are installed next to it."""
     return [item for name in TORCH_PACKAGES[1:] if (item := distribution(python, name)) is not None]
 
 
@@ -100,7 +100,7 @@ def _pinning(item: Installed) -> Distribution | None:
 
 
 def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
-    """With the constraints file that keeps the next installation from replacing what this one brings."""
+    """With the constraints file that keeps the next installation from replacing what this one provides."""
     pin = steps(environment, "pin-torch", python=executable or "python")
     advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
     return Remedy(advice, (*given.steps, *pin))

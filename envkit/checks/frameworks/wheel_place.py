@@ -38,7 +38,8 @@ _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
-    """The newest Python for which the release that the message names has wheels, else that of the newest release."""
+    """The newest Python for which the release that the message names has wheels, otherwise that of the newest
+    release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):

@@ -297,7 +297,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
 
 
 def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
-    """Memory that no listed process uses: one finding for all GPUs, since one cause is behind it."""
+    """Memory that no listed process uses: one finding for all GPUs, since one cause is after it."""
     used = [f"{(gpu.memory_used_bytes or 0) // 1024**2} MiB" for gpu in gpus]
     one = len(gpus) == 1
     return _HELD.found(

@@ -165,7 +165,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
 
 def _since_reset(environment: Environment, message: Message) -> bool:
-    """Whether the GPU that a line of the log names counts no such error: its counter starts anew at each reset."""
+    """Whether the GPU that a line of the log names counts no such error: its counter starts again at each reset."""
     address = pci_address(message.values.get("pci_address", ""))
     named = [gpu for gpu in gpus_of(environment) if pci_address(gpu.pci_address) == address]
     return bool(address and named) and all(gpu.ecc_uncorrectable == 0 for gpu in named)
@@ -263,7 +263,7 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
             index=_named_for_sure(environment, gpu),
         )
     done = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_pending is False]
-    if done and len(done) == len(gpus_of(environment)):  # what the log tells of is done since
+    if done and len(done) == len(gpus_of(environment)):  # what the log describes is done since
         told = message_evidence(environment, seen(environment, _REMAP_PENDING.id))
         fields = [field_evidence(environment, gpu, "remapped_rows_pending", "no") for gpu in done[:4]]
         yield ok("no row remapping pending", evidence=[*fields, *told])

@@ -78,7 +78,7 @@ _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
 def other_vendor(environment: Environment) -> Remedy | None:
-    """The remedy for the GPU that the messages tell of, None where they tell of none."""
+    """The remedy for the GPU that the messages describe, None where they describe none."""
     vendor = _vendor(environment)
     if vendor in _PLACES:
         return Remedy(_PLACES[vendor])
@@ -96,7 +96,7 @@ def other_vendor(environment: Environment) -> Remedy | None:
 
 
 def maker_of(environment: Environment) -> str:
-    """Whose GPU the messages tell of, in words; '' where they tell of none.
+    """Whose GPU the messages describe, in words; '' where they describe none.
 
     A processor's graphics are the whole of it only where somebody says so: a listing may lack a card that is broken.
     """

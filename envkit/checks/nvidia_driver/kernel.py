@@ -85,7 +85,8 @@ def _headers(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
-    """By what the facts say of the cause: the compiler, else a branch that is older than the last one for the GPU."""
+    """By what the facts say of the cause: the compiler, otherwise a branch that is older than the last one for the
+    GPU."""
     if "gpu-operator" in managers(environment):
         advice = (
             "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator "

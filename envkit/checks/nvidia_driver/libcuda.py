@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def _first_libcuda(environment: Environment) -> DriverLibrary | None:
-    """The libcuda that the loader takes: one on LD_LIBRARY_PATH, else the one of its cache, else the first found."""
+    """The libcuda that the loader takes: one on LD_LIBRARY_PATH, otherwise the one of its cache, otherwise the first
+    found."""
     observed = environment.driver.libraries
     candidates = [item for item in observed.get() if item.name.startswith("libcuda.so")] if observed.known else []
     folders = library_path(environment)

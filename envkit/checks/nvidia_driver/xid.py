@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _SHARE = 0.7  # of a card's power, which a weak supply often still carries
-_CLOSED_FIRST = ("none", "available")  # branches whose packages bring the proprietary module
+_CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
 _FEW = 3  # messages of one GPU, and as many of none
 _APPLICATION, _INFORMATION = "application", "information"
 _XID_CHECKS = (

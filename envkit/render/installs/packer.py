@@ -52,7 +52,7 @@ def written(work: Installation, script: str) -> str:
 
 
 def _copied(path: str, script: str) -> tuple[str, ...]:
-    """Commands that lay the script down. As base64: Packer reads its own marks in what stands there as it is."""
+    """Commands that lay the script down. As base64: Packer reads its own marks in what is there as it is."""
     text = encodebytes(script.encode()).decode()
     return (
         "umask 077",

@@ -14,7 +14,7 @@ from tools.package.zipapp.lock import LOCK, same_wheels
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 _BUILD_TOOLS = HERE / "build.lock"
-_NOT_CARRIED = (  # what cannot be loaded from a zip or used at run time, and what tells of the builder
+_NOT_CARRIED = (  # what cannot be loaded from a zip or used at run time, and what describes the builder
     "*.so",
     "*.c",
     "*.pyi",
