@@ -72,7 +72,9 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                     subject_of(package.line, wanted),
                     impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image}; what was built "
                     "for it may break.",
-                    remedy=Remedy(f"Use a {package.name} release for that version, or start from another tag."),
+                    remedy=Remedy(
+                        f"Use a {package.name} release for the framework in the base image, or start from another tag."
+                    ),
                     sources=verdict.sources,
                 )
                 return

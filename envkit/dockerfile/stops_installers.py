@@ -149,7 +149,7 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
         if added and arguments(step.command, APT, ("update",)) is not None and step.command.decisive:
             yield stop(
                 faults.APT_KEY_REFUSED,
-                f"apt of {system.title} refuses the key of NVIDIA's repository for {other['os']}",
+                f"apt in {system.title} refuses the key of NVIDIA's repository for {other['os']}",
                 command_subject(step.command),
                 impact="The build stops with: The repository is not signed.",
                 sources=row.sources,

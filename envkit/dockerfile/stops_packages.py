@@ -202,7 +202,7 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
         if replaced:
             yield stop(
                 faults.PIP_OUTDATES_ITSELF,
-                f"pip {row.pip} of {system.title if system else ''} has replaced itself with the newest pip, which "
+                f"pip {row.pip} in {system.title if system else ''} has replaced itself with the newest pip, which "
                 "does not run on its Python",
                 command_subject(step.command),
                 impact="The build stops with: SyntaxError.",

@@ -10,7 +10,7 @@ from envkit.base.platforms import JETSON
 from envkit.base.settings import Mirrors, refuse_logins
 from envkit.compat.system import image_fits
 from envkit.compat.verdict import Verdict
-from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
+from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavor
 from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.extensions import extension_stage, extensions, smoke_lines, wheels_step, without
@@ -144,7 +144,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     elif choice.builds and not _by_pip(choice):
         choice = replace(choice, python=own_python(plan, matrix), python_source=None)
     tags = matrix.supported_image_tags
-    flavor = wanted_flavour(choice, options)
+    flavor = wanted_flavor(choice, options)
     wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavor, tags), matrix)
     own = _named_base(options, matrix)
     tag = choose_tag(choice, options, tags, wanted) if own is None else own.row

@@ -61,7 +61,8 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
             )
         if name == "--modules" and " " in path:
             raise RequestError(
-                f"{name}: Lmod does not read files in a directory whose path contains a space.", f"{name} /opt/NAME"
+                f"{name}: Lmod does not read files in a directory whose path contains a space.",
+                f"Use a different path: {name} /opt/NAME",
             )
         if _is_the_systems(path):
             raise RequestError(f"{name}: {path} is a system directory.", f"Use a separate directory: {name} /opt/NAME")

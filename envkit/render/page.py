@@ -26,7 +26,7 @@ _LABELS = {
     Status.SKIP: "-",
 }
 _GLUE = "\xa0"  # a space that no line is broken at
-_STATUS, _LABEL, _COMMAND = 6, 12, 14  # the columns where a title, a labelled text and a command begin
+_STATUS, _LABEL, _COMMAND = 6, 12, 14  # the columns where a title, a labeled text and a command begin
 
 
 class Page:
@@ -70,7 +70,7 @@ class Page:
         first, *rest = self.wrap(text, " " * _STATUS)
         return [f"{self.status(status)} {self.head(first.strip())}", *(self.head(line) for line in rest)]
 
-    def labelled(self, label: str, text: str) -> list[str]:
+    def labeled(self, label: str, text: str) -> list[str]:
         """A text after its label, which is `` for more of the same."""
         start = f"  {label:<{_LABEL - 2}}"
         first, *rest = self.wrap(text, " " * _LABEL, start)

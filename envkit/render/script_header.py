@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.solver.model import Plan
 
 EULA_URL = "https://docs.nvidia.com/cuda/eula/"
-DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"
+DRIVER_LICENSE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"
 WIDTH = 96
 
 EXIT_CODES = (
@@ -51,7 +51,7 @@ def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]
 
 def licenses(work: Installation) -> str:
     """Where the licenses are of what the steps install; '' when none of it asks for one."""
-    pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENCE_URL}
+    pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENSE_URL}
     return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 
 

@@ -26,7 +26,7 @@ Pieces = tuple[str, ...]
 
 
 def model_of(text: str, matrix: Matrix) -> GpuModel:
-    """The model whose name holds each word of `text`, whole: of several that judge alike a data-centre one.
+    """The model whose name holds each word of `text`, whole: of several that judge alike a data-center one.
 
     `V100` is no `GV100`, `K40` is the beginning of `K40m`, and `A100` an A100 PCIe rather than an A100X. Raises
     RequestError with the models that fit where they judge differently, otherwise with the nearest names.
@@ -134,7 +134,7 @@ def _stands_in(word: Pieces, pieces: Pieces) -> bool:
 
 
 def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
-    """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-centre GPU."""
+    """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-center GPU."""
     tesla = "tesla" in _WORD.findall(text.lower())
     return [row for row in _holding(_words(_plain(text)), rows) if row.data_center or not tesla]
 
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def _judged(row: GpuModel) -> Hashable:
-    """What decides what a model runs. Being a data-centre GPU only allows more, and its first driver bounds little."""
+    """What decides what a model runs. Being a data-center GPU only allows more, and its first driver bounds little."""
     return row.compute_capability, row.last_driver_branch, row.architecture, row.variant == "jetson"
 
 

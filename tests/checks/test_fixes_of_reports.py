@@ -133,7 +133,7 @@ def test_frequent_troubles_have_a_command(name: str) -> None:
     "id",
     ["local-module-shadows", "user-site-shadows-env", "extension-abi-mismatch", "torch-replaced-by-dependency"],
 )
-def test_a_list_of_packages_is_no_proof_of_what_lies_beside_them(id: str) -> None:  # noqa: A002 - the field's own word
+def test_a_list_of_packages_is_no_proof_of_what_lies_next_to_them(id: str) -> None:  # noqa: A002 - the field's own word
     text = "Package    Version\n---------- -----------\ntorch      2.6.0+cu124\n"
     findings = run_checks(parse_text(text), matrix(), [all_checks()[id]])
     assert [finding.status for finding in findings] == [Status.UNKNOWN]
@@ -167,7 +167,7 @@ def test_a_question_from_windows_or_wsl_plans_for_it(first: str, option: str) ->
 
 
 @pytest.mark.parametrize("place", ["Linux n 6.8.0 #1 SMP aarch64 GNU/Linux\n", "# R36 (release), REVISION: 4.3\n"])
-def test_a_cpu_build_is_told_of_on_any_processor(place: str) -> None:
+def test_a_cpu_build_is_reported_on_any_processor(place: str) -> None:
     found = fails(place + "AssertionError: Torch not compiled with CUDA enabled\n")
     wanted = "jetson-generic-wheel" if place.startswith("#") else "cpu-wheel-on-aarch64"
     assert [finding.id for finding in found] == [wanted]

@@ -74,7 +74,7 @@ def test_a_text_shows_its_place(text: str, name: str) -> None:
     assert name in (parse_text(text).managed_by.value or ())
 
 
-def test_a_program_with_a_python_of_its_own_is_told_of() -> None:
+def test_a_program_with_a_python_of_its_own_is_reported() -> None:
     given = suited(managed("bundled-python"), Remedy("Do it.", (TORCH,)))
     assert "program's own python.exe" in given.summary and given.commands == (TORCH.line,)
 
@@ -118,7 +118,7 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("12/b12-05", "arch-newer-than-build", ["torch==1.8.0+cu111"], "requirements ask for 1.8.0"),
         ("12/b12-16", "build-tools-missing", ["set DISTUTILS_USE_SDK=1"], ""),
         ("3/b3-24", "libcudart-missing", ["onnxruntime-gpu==1.18.1"], "pin it"),
-        ("5/b5-23", "arch-newer-than-build", [], "sgl-kernel comes with ready-made code"),
+        ("5/b5-23", "arch-newer-than-build", [], "sgl-kernel comes with prebuilt code"),
         ("12/b12-33", "cudnn-older-than-build", ["LD_LIBRARY_PATH=/home/qrs/anaconda3/envs/pa/lib"], "8.2.1"),
         ("11/b11-33", "cudnn-missing", ["nvidia-cudnn-cu12==8.*", "recursive=True"], "cuBLAS"),
         ("14/b14-19", "extension-abi-mismatch", ["torch-scatter torch-sparse", "torch-1.10.0+cu111.html"], "notebook"),
@@ -187,7 +187,7 @@ def test_a_detail_of_a_fault_shows_no_fault() -> None:
         assert not [message for message in seen(environment, id) if message.signature == row.signature]
 
 
-def test_another_kernels_headers_beside_its_own_are_no_fault() -> None:
+def test_another_kernels_headers_next_to_its_own_are_no_fault() -> None:
     text = (
         "$ uname -r\n3.10.0-957.el7.x86_64\n$ dkms status\nnvidia, 440.64.00: added\n"
         "modprobe: FATAL: Module nvidia not found.\n"

@@ -164,7 +164,7 @@ def test_a_driver_of_the_installer_is_not_mixed_with_packages() -> None:
     assert not any(SYSTEM.search(line) for line in commands)
 
 
-def test_a_change_of_release_is_the_smallest_and_is_told() -> None:
+def test_a_change_of_release_is_the_smallest_and_is_reported() -> None:
     given = cause("ubuntu24.04-rtx5090-570-torch-cu124")
     assert any("torch==2.7.1 " in line for line in given.commands)
     assert "changes PyTorch from 2.6.0 to 2.7.1" in given.summary
@@ -220,7 +220,7 @@ def test_no_project_is_changed_behind_the_back_of_its_manager() -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_command_stops_is_told() -> None:
+def test_what_a_command_stops_is_reported() -> None:
     for given in remedies_given():
         summary = given.finding.remedy.summary if given.finding.remedy else ""
         for pattern, word in STOPS.items():
@@ -316,14 +316,14 @@ def test_another_makers_gpu_is_no_fault_and_neither_is_what_it_explains() -> Non
     assert found["cpu-only-wheel"].because_of == "no-gpu-on-pci"
 
 
-def test_one_mode_on_all_gpus_is_told_once() -> None:
+def test_one_mode_on_all_gpus_is_reported_once() -> None:
     text = (REPORTS / "batch-8" / "b8-35.txt").read_text()
     found = run_checks(parse_text(text), matrix(), all_checks().values())
     (only,) = [finding for finding in found if finding.id == "compute-mode-exclusive"]
     assert only.title.startswith("3 GPUs")
 
 
-def test_what_facts_and_messages_show_is_told_once() -> None:
+def test_what_facts_and_messages_show_is_reported_once() -> None:
     text = (REPORTS / "batch-6" / "b6-15.txt").read_text()
     found = run_checks(parse_text(text), matrix(), all_checks().values())
     (only,) = [finding for finding in found if finding.id == "numpy2-abi" and finding.status is Status.FAIL]

@@ -48,6 +48,6 @@ def test_minor_version_compatibility_has_its_own_floor_on_windows(driver: str, c
         (["dockerfile", "--gpu", "Jetson AGX Orin 32 GB", "--framework", "pytorch"], 1, "nvidia-jetpack"),
     ],
 )
-def test_where_a_platform_cannot_be_had_it_is_said(words: list[str], code: int, told: str) -> None:
+def test_where_a_platform_is_unavailable_it_is_said(words: list[str], code: int, told: str) -> None:
     done = envkit(*words, "--target", "any")
     assert done.returncode == code and told in " ".join((done.stderr + done.stdout).split())

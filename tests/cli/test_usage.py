@@ -192,7 +192,7 @@ MISMATCH = ["doctor", "--from", "tests/machines/ubuntu22.04-rtx3090-mismatch"]
     ("variables", "colored"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
 )
-def test_colour_in_a_pipe_only_where_it_is_asked_for(
+def test_color_in_a_pipe_only_where_it_is_asked_for(
     variables: dict[str, str], colored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
@@ -288,7 +288,7 @@ def test_a_framework_asked_for_twice_is_one() -> None:
     assert done.stdout.count("torch==2.6.0 from ") == 1
 
 
-def test_a_target_that_is_missing_or_tells_nothing_is_said_so(tmp_path: Path) -> None:
+def test_a_target_that_is_missing_or_says_nothing_is_said_so(tmp_path: Path) -> None:
     empty = tmp_path / "notes.txt"
     empty.write_text("nothing about computers\n")
     for target, told in ((str(tmp_path / "none"), "cannot read"), (str(empty), "does not describe a system")):

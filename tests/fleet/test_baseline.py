@@ -80,7 +80,7 @@ def test_unknown_differs_from_nothing_and_other_machines_are_left_alone() -> Non
         ("[[machines]]\nexpect = {driver = 1979-05-27}", "driver is neither a text nor a whole number"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(text: str, word: str) -> None:
+def test_a_bad_file_is_reported_in_one_line(text: str, word: str) -> None:
     with pytest.raises(SourceError) as raised:
         read_baseline(text, "b.toml")
     assert "b.toml" in str(raised.value) and word in str(raised.value)

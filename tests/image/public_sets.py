@@ -87,7 +87,7 @@ def wrong(file: PublicFile, told: Sequence[Told]) -> list[Told]:
 
 
 def missed(file: PublicFile, told: Sequence[Told]) -> list[Mapping[str, str]]:
-    """The labelled faults that are not told."""
+    """The labeled faults that are not told."""
     asked = [label for label in file.labels if label["status"] in _ASKED]
     return [label for label in asked if not any(meets(label, one) for one in told)]
 

@@ -43,7 +43,7 @@ def first(text: str) -> int:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.Dockerfile")), ids=lambda path: path.stem)
-def test_what_a_finding_names_stands_on_its_line(path: Path, matrix: Matrix) -> None:
+def test_what_a_finding_names_is_on_its_line(path: Path, matrix: Matrix) -> None:
     """Or a variable does, whose value it is, or the list that it is in."""
     lines = path.read_text().split("\n")
     for finding in check_dockerfile(path.read_text(), ASKED, matrix):

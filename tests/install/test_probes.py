@@ -151,7 +151,7 @@ def test_a_probe_that_dies_after_its_first_line_is_a_fault(gpu: bool, tmp_path: 
     assert "ok   pytorch: version" in done.stderr and "fail pytorch: its test stopped half way" in done.stderr
 
 
-def test_mxnets_own_words_on_a_gpu_that_it_does_not_reach_are_told(tmp_path: Path) -> None:
+def test_mxnets_own_words_on_a_gpu_that_it_does_not_reach_are_reported(tmp_path: Path) -> None:
     raises = """
 def _raise():
     raise RuntimeError("CUDA: unknown error")

@@ -244,7 +244,7 @@ def test_the_license_is_named_where_it_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("option", ["--json", "--run", "--bundle"])
-def test_what_writes_no_such_file_is_refused_beside_a_format(option: str, tmp_path: Path) -> None:
+def test_what_writes_no_such_file_is_refused_next_to_a_format(option: str, tmp_path: Path) -> None:
     target = HERE[:4] if option == "--run" else HERE
     words = (option, str(tmp_path / "there")) if option == "--bundle" else (option,)
     done = envkit("install", *target, "--format", "ansible", *words)

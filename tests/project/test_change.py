@@ -76,7 +76,7 @@ def test_a_numpy_that_is_too_new_is_bounded(name: str, tmp_path: Path) -> None:
     assert change is not None and [line.count("<2") for line in added(text, change.text)] == [1]
 
 
-def test_an_index_is_added_beside_the_default_one(tmp_path: Path) -> None:
+def test_an_index_is_added_next_to_the_default_one(tmp_path: Path) -> None:
     """The index of PyTorch has no transformers."""
     matrix = Matrix.load()
     (tmp_path / "requirements.txt").write_text("torch==2.1+cu118\nnumpy>=2\ntransformers\n", encoding="utf-8")

@@ -186,7 +186,7 @@ def test_a_full_tree_is_told_within_limits(words: tuple[str, ...], tmp_path: Pat
     assert done.exit_code in (0, 1, 2) and done.megabytes < 300 and done.processor_seconds < 14, done
 
 
-def test_a_build_log_is_told_in_lines_that_somebody_could_read() -> None:
+def test_a_build_log_is_reported_in_lines_that_somebody_could_read() -> None:
     """The end of a log without line ends was all of it."""
     assert len(log_tail("x" * 4_000_000)) < 10_000
     assert log_tail("one\ntwo") == "one\ntwo"

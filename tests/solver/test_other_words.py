@@ -31,7 +31,7 @@ def test_the_cuda_that_nvidia_smi_shows_is_no_driver(matrix: Matrix) -> None:
         parse_request(RequestWords(driver="12.2"), matrix, container=False)
 
 
-def test_every_cuda_on_record_is_understood_as_wheels_write_it(matrix: Matrix) -> None:
+def test_every_cuda_in_the_data_is_understood_as_wheels_write_it(matrix: Matrix) -> None:
     for release in {toolkit.release for toolkit in matrix.toolkits}:
         major, minor = release.parts[:2]
         request = parse_request(RequestWords(cuda=f"cu{major}{minor}"), matrix, container=False)
@@ -87,7 +87,7 @@ def test_a_companion_asks_for_its_torch(text: str, wanted: str, matrix: Matrix) 
     assert str(parse_framework(text, matrix)) == wanted
 
 
-def test_every_companion_on_record_is_found_by_its_own_release(matrix: Matrix) -> None:
+def test_every_companion_in_the_data_is_found_by_its_own_release(matrix: Matrix) -> None:
     wanted = [
         (f"{row.package}=={row.version}", row.version, line.spec)
         for package, rows in pairs_by_package().items()

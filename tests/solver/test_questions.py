@@ -257,7 +257,7 @@ def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_
         (ask("jax", gpus=("Tesla K80",)), "without the GPU"),
     ],
 )
-def test_what_is_known_to_work_is_told_in_place_of_other_hardware(request_: Request, told: str) -> None:
+def test_what_is_known_to_work_is_reported_in_place_of_other_hardware(request_: Request, told: str) -> None:
     refused = refusal_of(request_)
     assert any(told in way for way in refused.warnings)
     assert not offers(refused, "gpu") and not offers(refused, "arch")
@@ -269,7 +269,7 @@ def test_a_way_is_told_for_its_own_gpus_and_releases_only() -> None:
     assert old == ()  # NVIDIA's own 1.15 ended before Blackwell
 
 
-def test_windows_is_told_of_the_linux_inside_it() -> None:
+def test_windows_is_reported_the_linux_inside_it() -> None:
     refused = refusal_of(ask("jax", platform="windows"))
     assert offers(refused, "os") == ["wsl"]
     plan = plan_of(ask("tensorflow", platform="windows"))
@@ -285,7 +285,7 @@ def test_windows_is_told_of_the_linux_inside_it() -> None:
         (ask("pytorch==2.10", cuda="12.9"), "2.10.0", "cu129"),
     ],
 )
-def test_builds_beside_the_announced_ones_are_on_record(request_: Request, version: str, index: str) -> None:
+def test_builds_next_to_the_announced_ones_are_known(request_: Request, version: str, index: str) -> None:
     (build,) = plan_of(request_).choice.builds
     assert str(build.version) == version and (build.index_url or "").endswith(index)
 
@@ -313,7 +313,7 @@ def test_a_framework_without_its_backend_asks_for_one() -> None:
     assert not any("runs on top of another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
 
 
-def test_tensorflow_of_2017_is_on_record() -> None:
+def test_tensorflow_of_2017_is_known() -> None:
     plan = plan_of(ask("tensorflow==1.3"))
     assert plan.choice.builds[0].package == "tensorflow-gpu==1.3.0" and str(plan.choice.cuda).startswith("8.0")
 

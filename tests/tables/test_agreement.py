@@ -396,7 +396,7 @@ def test_specs_of_cudnn_hold_for_their_own_cuda(matrix: Matrix) -> None:
         assert whole or ranged, (row.version, row.cuda, row.supported_cuda)
 
 
-def test_what_packages_require_is_said_of_builds_that_are_on_record(matrix: Matrix) -> None:
+def test_what_packages_require_is_said_of_builds_that_are_known(matrix: Matrix) -> None:
     builds = {
         (build.package, build.index_url or build.find_links or "")
         for framework in matrix.frameworks

@@ -204,7 +204,7 @@ def test_the_gt_720_has_192_cores(matrix: Matrix) -> None:
 
 
 @pytest.mark.parametrize("name", ["Tesla T4", "NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H200", "NVIDIA B200"])
-def test_data_centre_gpus(matrix: Matrix, name: str) -> None:
+def test_data_center_gpus(matrix: Matrix, name: str) -> None:
     gpu = matrix.gpu_by_name(name)
     assert gpu is not None
     assert gpu.data_center

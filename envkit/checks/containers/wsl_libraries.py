@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def _newer(environment: Environment, matrix: Matrix) -> Remedy:
     """Docker Desktop provides its own copy; a Docker inside WSL has the package."""
     return Remedy(
-        f"With Docker Desktop, update it to {limit('docker-desktop-for-driver-555')} or later (in a Windows terminal, "
-        "with the first command, or in its own settings). If Docker is installed inside WSL, update the package "
-        f"nvidia-container-toolkit there to {limit('container-toolkit-for-wsl-driver-555')} or later. Then start the "
-        "container again; the image and the driver can stay as they are.",
+        f"If you use Docker Desktop, update it to {limit('docker-desktop-for-driver-555')} or later (in a Windows "
+        "terminal, with the first command, or in its own settings). If Docker is installed inside WSL, update the "
+        f"package nvidia-container-toolkit there to {limit('container-toolkit-for-wsl-driver-555')} or later. Then "
+        "start the container again; the image and the driver can stay as they are.",
         (fixed("winget upgrade --id Docker.DockerDesktop"), fixed("nvidia-ctk --version")),
     )
 

@@ -43,6 +43,7 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "--gpu-reset": "The GPU must be idle for a reset: stop its programs first, including monitoring and "
     "nvidia-persistenced.",
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
+    "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
     "apt-mark hold": "To undo the hold, run the same command with unhold.",
 }
 _OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere

@@ -163,7 +163,7 @@ def capable_gpus(environment: Environment, matrix: Matrix) -> tuple[tuple[SeenGp
 
 
 def all_data_center(environment: Environment, matrix: Matrix) -> bool:
-    """True when every GPU is a data-centre model."""
+    """True when every GPU is a data-center model."""
     gpus = seen_gpus(environment, matrix)
     return bool(gpus) and all(gpu.data_center for gpu in gpus)
 

@@ -142,7 +142,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             "for the same one on the console at the next boot. If that key is already enrolled, the machine boots "
             "without shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own "
             "list, or turn Secure Boot off in the firmware.",
-            "enrol-akmods-key",
+            "enroll-akmods-key",
             "reboot",
         )
     return remedy(
@@ -151,7 +151,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         "MokManager asks for it on the console at the next boot: do not reboot a machine whose console you cannot "
         "access. If mokutil says that the key is already enrolled, the machine boots without shim: choose shimx64.efi "
         "in the firmware's boot menu. Or use the distribution's signed modules, or turn Secure Boot off.",
-        "enrol-key",
+        "enroll-key",
         "sign-module",
         "reboot",
         version=installed(environment),
