@@ -147,10 +147,10 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, and "
-        "MokManager asks for it on the console at the next boot: do not reboot a machine whose console you cannot "
-        "access. If mokutil says that the key is already enrolled, the machine boots without shim: choose shimx64.efi "
-        "in the firmware's boot menu. Or use the distribution's signed modules, or turn Secure Boot off.",
+        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, which "
+        "MokManager requests on the console at the next boot: do not reboot a machine whose console you cannot access. "
+        "If mokutil says the key is already enrolled, the machine boots without shim: choose shimx64.efi in the boot "
+        "menu. Or use the distribution's signed modules, or turn Secure Boot off.",
         "enroll-key",
         "sign-module",
         "reboot",
