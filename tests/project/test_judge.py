@@ -253,7 +253,7 @@ def test_a_package_next_to_the_framework_needs_newer_gpus_than_it(
     line: str, gpu: str, told: str, tmp_path: Path
 ) -> None:
     needs = [one for one in findings_on(f"{line}\n", f'--gpu "{gpu}"', tmp_path) if "compute capability" in one.title]
-    assert [f"needs compute capability {told} or newer" in one.title for one in needs] == ([True] if told else [])
+    assert [f"needs compute capability {told} or higher" in one.title for one in needs] == ([True] if told else [])
     assert all(one.id == "project.gpu-without-code" and one.sources for one in needs)
 
 
@@ -396,13 +396,13 @@ def test_torchaudio_2_11_needs_the_torch_that_its_metadata_does_not_name(tmp_pat
     [
         ("bitsandbytes==0.41.3", "--gpu 8.6 --os windows --python 3.10", "not for windows", "bitsandbytes==0.43.0"),
         ("vllm==0.11.0", "--gpu 8.6 --os windows --python 3.10", "not for windows", "WSL"),
-        ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or newer", "bitsandbytes==0.47.0"),
-        ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or newer", "scaled_dot_product_attention"),
-        ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or newer", "1.x supports Turing"),
+        ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or higher", "bitsandbytes==0.47.0"),
+        ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or higher", "scaled_dot_product_attention"),
+        ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or higher", "1.x supports Turing"),
         ("cupy-cuda114==9.5.0", "--gpu 3.0 --python 3.8", "CUDA 10.2 was the last", "cupy-cuda102==9.5.0"),
         ("paddlepaddle-gpu==2.2.2", "--gpu 8.6 --python 3.7 --driver 470.57.02", "CUDA 10.2", "2.2.2.post112"),
-        ("tensorrt==8.6.1", "--gpu 5.0 --python 3.9 --driver 470.223.02", "6.0 or newer", "tensorrt==8.5.3.1"),
-        ("tensorrt==8.6.1", "--gpu 3.0 --python 3.9", "6.0 or newer", "3.5 or newer"),
+        ("tensorrt==8.6.1", "--gpu 5.0 --python 3.9 --driver 470.223.02", "6.0 or higher", "tensorrt==8.5.3.1"),
+        ("tensorrt==8.6.1", "--gpu 3.0 --python 3.9", "6.0 or higher", "3.5 or higher"),
     ],
 )
 def test_a_refused_package_is_told_its_neighbor(text: str, target: str, told: str, advice: str, tmp_path: Path) -> None:

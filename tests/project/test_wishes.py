@@ -113,7 +113,10 @@ def test_the_image_installs_what_a_project_without_a_list_names(written: Written
     [
         ({}, "has no project file."),
         ({"requirements.txt": "pandas\n"}, "names no framework that envkit knows."),
-        ({"requirements.txt": "torch==99.1\n"}, "line 1 asks for torch==99.1, which is no version that envkit knows."),
+        (
+            {"requirements.txt": "torch==99.1\n"},
+            "line 1 asks for torch==99.1, which is not a version that envkit knows.",
+        ),
         ({"pyproject.toml": "[project\n"}, "it is not TOML"),
         ({"requirements.txt": "torch\0\n"}, "is not text."),
     ],

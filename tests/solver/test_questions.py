@@ -308,7 +308,7 @@ def test_windows_gets_no_python_that_has_just_come_out() -> None:
 
 
 def test_a_framework_without_its_backend_asks_for_one() -> None:
-    told = "runs on another framework: name it too, such as --framework tensorflow"
+    told = "runs on top of another framework: specify that, too, such as --framework tensorflow"
     assert any(told in warning for warning in plan_of(ask("keras")).warnings)
     assert not any("runs on top of another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
 
@@ -386,7 +386,7 @@ def test_a_cudnn_that_came_with_an_earlier_cuda_than_the_gpu_is_doubted() -> Non
     """NVIDIA's support matrix of cuDNN 7 names Turing for CUDA 10 alone; builds for CUDA 9 are reported to fail."""
     plan = plan_of(ask("pytorch==0.4.1", gpus=("GeForce RTX 2080 Ti",)))
     assert status_of(plan, "gpu-on-cudnn") == {"unknown"}
-    assert any("for CUDA 10, not for CUDA 9" in warning for warning in plan.warnings)
+    assert any("with CUDA 10, but not with CUDA 9" in warning for warning in plan.warnings)
     newer = plan_of(ask("pytorch==1.0.0", gpus=("GeForce RTX 2080 Ti",)))
     assert (str(newer.choice.cuda), status_of(newer, "gpu-on-cudnn")) == ("10.0", {"ok"})
     # NVIDIA's matrix of cuDNN 8.0.4 names compute capability 8.6 for CUDA 11.1: the same major, so nothing is doubted

@@ -144,7 +144,7 @@ def test_cudnn_can_be_asked_for() -> None:
     choice = plan_of(ask(cuda="11.8", cudnn="8.7")).choice
     assert str(choice.cudnn_version) == "8.7.0.84"
     refused = refusal_of(ask(cuda="9.0", cudnn="9.1"))
-    assert "no cuDNN 9.1 is made for CUDA 9.0" in refused.conflicts[0].detail
+    assert "no cuDNN 9.1 is built for CUDA 9.0" in refused.conflicts[0].detail
     assert {"cuda", "cudnn"} <= {option for change in refused.alternatives for option in change.changes}
     older = refusal_of(ask("pytorch==2.6", cudnn="7.6"))
     assert "needs cuDNN" in older.conflicts[0].detail
