@@ -234,7 +234,7 @@ class Judge:
         return LeftOut(card, *reason) if reason else None
 
     def _counts_of(self, card: Card) -> Sequence[int]:
-        """How many of a card there can be: as many as were said, else what machines are built with."""
+        """How many of a card there can be: as many as were said, otherwise what machines are built with."""
         fixed = self._counts.get(card.name)
         return card.counts(self.limits.gpus) if fixed is None else (fixed,)
 

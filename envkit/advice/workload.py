@@ -23,7 +23,7 @@ _FEWEST_BARE = 10**4  # a smaller number without a unit was meant with one: 7 is
 _GUESS = "resnet-50"
 _OF_TRANSFORMERS = {"layers": "layers", "hidden": "hidden", "heads": "heads", "kv-heads": "kv_heads",
                     "vocab": "vocabulary", "sequence": "sequence", "checkpointing": "checkpointing"}  # fmt: skip
-_LAYER = 12  # parameters of a layer beside the square of its width: four matrices of attention, two of four times that
+_LAYER = 12  # parameters of a layer next to the square of its width: four matrices of attention, two of four times that
 _ALIKE = 3  # times as many or as few parameters as the usual layer can have
 
 
@@ -267,7 +267,7 @@ def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
 
 
 def _kv_share(row: Transformer) -> float:
-    """What a layer keeps of a token's keys, beside its width."""
+    """What a layer keeps of a token's keys, next to its width."""
     return row.kv_width / row.hidden if row.kv_width else row.kv_heads / row.heads
 
 

@@ -38,7 +38,7 @@ def decoded(data: bytes) -> str:
 
 
 def legible(text: str) -> bool:
-    """False for what is no text: too many of its characters are signals that no program prints.
+    """False for what is not a text: too many of its characters are signals that no program prints.
 
     NULs do not count, of which a crash leaves long rows in a log.
     """

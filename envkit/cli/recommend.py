@@ -342,7 +342,7 @@ def _chosen(words: tuple[str, ...], cards: tuple[Card, ...]) -> tuple[tuple[Card
 
 
 def _order_told(limits: Limits) -> str:
-    """In what order the cards stand where nobody gave prices."""
+    """In what order the cards are where nobody gave prices."""
     if limits.smallest_first:
         order = "only the fastest card of each memory size is listed, the smallest first"
     else:

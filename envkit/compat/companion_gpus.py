@@ -38,7 +38,7 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
 
 
 def first_to_need(package: str, spec: str) -> Version | None:
-    """The first release that needs what a requirement's releases do; None where all do, or it is not on record."""
+    """The first release that needs what a requirement's releases do; None where all do, or it is not known."""
     wanted = next(iter(requirements_of((package + spec,))), None)
     for row, span in _rows() if wanted is not None else ():
         if wanted is not None and row.package == package and some_version_meets((wanted.spec, span)):

@@ -103,8 +103,8 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     if _came_later(system, toolkit):
         detail = (
             f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
-            f"does not support it there and has no packages of it for that system; only the unsupported runfile is left"
-            f"{_instead(system, toolkit, toolkits)}"
+            "does not support it there and has no packages for that system; the only option is the runfile, which is "
+            f"unsupported there{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
     from envkit.compat.cuda_ends import cuda_end
@@ -139,7 +139,7 @@ def _came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
 
 def _instead(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> str:
     known = "; ".join(_known_to_fit(system, toolkit, toolkits))
-    return f". Known to fit: {known}" if known else ""
+    return f". Known combinations: {known}" if known else ""
 
 
 def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:

@@ -66,7 +66,7 @@ def cpu_on_purpose(
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
     gpu_meant = bool(request.gpus or request.driver or found.cuda or base)
-    title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
+    title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)
         return

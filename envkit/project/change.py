@@ -78,7 +78,7 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
 
 
 def _with(one: Finding, remedy: Remedy) -> Finding:
-    """A fault with a change as its fix; what helps against a pair that is known to break stands before it."""
+    """A fault with a change as its fix; what helps against a pair that is known to break is before it."""
     if one.id == faults.KNOWN_TO_BREAK.id and one.remedy is not None:
         remedy = replace(remedy, advice=f"{one.remedy.advice} Or: {remedy.advice}")
     return replace(one, remedy=remedy)

@@ -99,7 +99,7 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
         return Remedy(f"Use {name}=={rows[nearest].version}.")
     if companion_on_platform(name, "", query.packages) is not None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
-        return Remedy(f"{instead}: no release of {name} is made for {query.packages}.")
+        return Remedy(f"{instead}: no release of {name} is built for {query.packages}.")
     first = first_to_need(name, one.package.spec)
     if first is not None:
         return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")

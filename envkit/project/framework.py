@@ -60,7 +60,7 @@ def framework_findings(
 
 
 def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
-    """That a build loads CUDA from elsewhere: what another framework of the file brings may be of another major."""
+    """That a build loads CUDA from elsewhere: what another framework of the file provides may be of another major."""
     cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
     title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
     for wanted, other in have.meant:

@@ -1,4 +1,4 @@
-"""Judges whether the packages beside a framework can be installed on the target, and what breaks beside another."""
+"""Judges whether the packages next to a framework can be installed on the target, and what breaks next to another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_PYTORCH = ("torch", "triton", "xformers", "vllm", "flashinfer")
 
 
 def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
-    """The packages that the default index has no wheel of for the target, and those that break beside others."""
+    """The packages that the default index has no wheel of for the target, and those that break next to others."""
     for one in have.items:
         if one.package.tool == "pip" and one.package.wheel is None:
             yield from _wheel(one, have, query)
@@ -50,7 +50,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
 
 
 def goes_with_the_rest(wanted: Wanted, build: FrameworkBuild, have: Chosen) -> bool:
-    """Whether nothing in the file is known to break beside another build of one of its frameworks."""
+    """Whether nothing in the file is known to break next to another build of one of its frameworks."""
     beside = _beside(have) | {wanted.package: (wanted.package, build.version)}
     if build.cuda is not None and build.framework == _CUDA_OF:
         beside["cuda"] = f"CUDA {build.cuda}", build.cuda
@@ -141,7 +141,7 @@ def _sentence(text: str) -> str:
 
 
 def _beside(have: Chosen) -> dict[str, There]:
-    """What the file installs: by its build where that is known, else as it is asked for."""
+    """What the file installs: by its build where that is known, otherwise as it is asked for."""
     found: dict[str, There] = dict(specs_of(one.package for one in have.items))
     for wanted, build in have.meant:
         found[wanted.package] = f"{wanted.package} {build.version}", build.version

@@ -44,7 +44,7 @@ class Together:
         return self._statuses[key]
 
     def verdicts(self, first: FrameworkBuild, second: FrameworkBuild) -> Iterator[Verdict]:
-        """The verdict on each requirement of the two on each other, and on the libraries that both bring."""
+        """The verdict on each requirement of the two on each other, and on the libraries that both provide."""
         from envkit.compat.package_breaks import breaks_beside
 
         for build, other in ((first, second), (second, first)):

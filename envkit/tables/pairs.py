@@ -34,7 +34,7 @@ class PackagePair:
 @table("package_extras.csv", "package", "version")
 @record
 class PackageExtra:
-    """What one release requires beside its own requirements where one of these extras is asked for."""
+    """What one release requires next to its own requirements where one of these extras is asked for."""
 
     package: str
     version: str
@@ -69,7 +69,7 @@ class CompanionGpus:
 @table("package_wheels.csv", "package", "versions")
 @record
 class PackageWheels:
-    """What the default index holds of releases of a package beside a framework: wheels, or sources alone."""
+    """What the default index is true of releases of a package next to a framework: wheels, or sources alone."""
 
     package: str
     versions: str  # >=0.21,<=0.23
@@ -82,7 +82,7 @@ class PackageWheels:
 @table("package_breaks.csv", "package", "versions", "beside")
 @record
 class PackageBreak:
-    """Releases that do not work beside something, though their metadata allow it."""
+    """Releases that do not work next to something, though their metadata allow it."""
 
     package: str
     versions: str  # <0.43.2

@@ -1,4 +1,4 @@
-"""Packages beside a framework: whether the index has a wheel of them for the target, and what they break beside."""
+"""Packages next to a framework: whether the index has a wheel of them for the target, and what they break alongside."""
 
 from __future__ import annotations
 

@@ -394,7 +394,7 @@ class Oracle:
 
     @cached_property
     def breaks(self) -> list[tuple[Requirement, Requirement]]:
-        """Releases of one package, and of another beside which they are known not to work."""
+        """Releases of one package, and of another next to which they are known not to work."""
         return [(Requirement(row.package + row.versions), Requirement(row.beside)) for row in read(PackageBreak)]
 
     def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:

@@ -178,7 +178,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     elif found and loaded(environment) is False:
         yield skip("no driver is loaded, so its version does not matter")
     elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment, matrix):
-        yield skip("the text names a driver that is needed, and none that is older")
+        yield skip("the text names a required driver, and no older one")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:

@@ -230,8 +230,8 @@ def plan_for(
     """What the resolver chooses for this machine and Python.
 
     A build of `version` if one fits, otherwise of the release nearest to it, otherwise the best of all; where no
-    version is told, of a release that has all companions. `native`: of a CUDA that compiles for the GPUs, as PTX of an
-    older one is what fails or takes minutes.
+    version is reported, of a release that has all companions. `native`: of a CUDA that compiles for the GPUs, as PTX of
+    an older one is what fails or takes minutes.
     """
     from envkit.solver.knowledge import knowledge_of
     from envkit.solver.query import Query
