@@ -36,7 +36,7 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
         there = beside.get(other.package)
         if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
             continue
-        detail = f"{package}{spec} does not work beside {there[0]}: {row.because}"
+        detail = f"{package}{spec} does not work with {there[0]}: {row.because}"
         yield Verdict("package-breaks", "fail", detail, row.sources), row.instead
 
 
@@ -65,7 +65,7 @@ def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | Non
     name = package_of(build)
     for row, span, beside in _rows().get(name, ()):
         if beside.package == package_of(other) and span.holds(build.version) and beside.spec.holds(other.version):
-            detail = f"{build.named} does not work beside {other.named}: {row.because}"
+            detail = f"{build.named} does not work with {other.named}: {row.because}"
             return Verdict("package-breaks", "fail", detail, row.sources)
     return None
 

@@ -61,7 +61,7 @@ def package_has_wheel(
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
         others = _listed(tuple(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ())))
-        told = f"only for {others}" if others else "and no sources that pip could compile"
+        told = f"only for {others}" if others else "and no source distribution that pip could compile"
         relation, detail = "platform", f"the default index has no {asked} for {target}, {told}"
     bounded = not some_version_meets((_spec_of(package, spec), VersionSpec.parse(f">{_newest(package)}")))
     return Verdict(relation, "fail" if bounded else "unknown", detail, sources)

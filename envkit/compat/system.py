@@ -113,7 +113,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     if end is not None:
         detail = (
             f"NVIDIA does not support CUDA {toolkit.version} on {system.title}, for which CUDA {end.last_cuda} is the "
-            f"last. Only the unsupported runfile is left{_instead(system, toolkit, toolkits)}"
+            f"last. The only option is the runfile, which is unsupported there{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*end.sources, *toolkit.sources))))
     if listed is None or not toolkit.os_ids_complete:

@@ -115,14 +115,17 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
         pythons = _pythons(wheels_of(name, spec), place_of(query.packages, architecture))
         ways += [f"use Python {pythons}"] if pythons else []
     if fitting:
-        ways.append(f"use {name} {_last(fitting[-1])}, the newest with a wheel for the target, and what goes with it")
+        ways.append(
+            f"use {name} {_last(fitting[-1])}, the newest with a wheel for the target, and matching releases of the "
+            "rest"
+        )
     else:
         place = place_of(query.packages, architecture)
         last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
         ways += ["use WSL"] if query.packages == WINDOWS else []
         if last is not None and verdict.relation == "platform":
             pythons = ", ".join(pythons_at(last, place))
-            what = f"the last with wheels for it (Python {pythons}), and what goes with it"
+            what = f"the last with wheels for it (Python {pythons}), and matching releases of the rest"
             ways.append(f"use {name} {_last(last)}, {what}")
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
 

@@ -37,7 +37,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
             "Use WSL, or use tensorflow-text 2.10.0",
         ),
         ("tensorflow==2.17.0\ntensorflow-text==2.16.1", "--python 3.11", "requires tensorflow<2.17,>=2.16.1", ""),
-        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no sources that pip could compile", "0.3.0"),
+        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no source distribution that pip could compile", "0.3.0"),
         ("torch==2.1.0\nhorovod==0.28.1", "--python 3.10", "C++17", "PyTorch 2.0 or older"),
         ("tensorflow==2.0.0\nkeras==2.2.4", "--python 3.7", "get_default_graph", "Keras 2.3.1"),
         ("torch==2.5.1\nbitsandbytes==0.42.0", "--python 3.10", "beside CUDA 12.4", "newer bitsandbytes"),
