@@ -142,7 +142,7 @@ class AheadEnvironment:
 
     @staticmethod
     def getattr(value: Any, name: str) -> object:  # noqa: ANN401 - whatever a template was given
-        """An attribute, else an item, else undefined."""
+        """An attribute, otherwise an item, otherwise undefined."""
         try:
             return getattr(value, name)
         except AttributeError:
@@ -153,7 +153,7 @@ class AheadEnvironment:
 
     @staticmethod
     def getitem(value: Any, key: Any) -> object:  # noqa: ANN401
-        """An item, else an attribute, else undefined."""
+        """An item, otherwise an attribute, otherwise undefined."""
         try:
             return value[key]
         except (TypeError, LookupError, AttributeError):

@@ -18,10 +18,10 @@ Commands:
   install     Print (or run) an unattended install script.
   installed   List what envkit's install scripts installed, and what depends on
               it.
-  use         Point /usr/local/cuda and login shells at another CUDA toolkit.
+  use         Point /usr/local/cuda and login shells to another CUDA toolkit.
   uninstall   Remove what install scripts installed.
   dockerfile  Print (or build) a Dockerfile.
-  check       Check whether a project file fits this machine.
+  check       Check whether a project file works on this machine.
   matrix      Browse the compatibility data and its sources.
   diff        Show what changed between two captures, and the likely culprit.
   recommend   Rank graphics cards for a workload, or check a PC build.

@@ -47,7 +47,7 @@ def replace(value: T, /, **changes: Any) -> T:  # noqa: ANN401 - whatever the fi
         raise TypeError(f"{cls.__name__}: unknown fields {wrong}")
     made: T = cls.__new__(cls)
     held, values = vars(value), vars(made)
-    values.update([(name, held[name]) for name in cls.__record_names__])  # what is cached beside them stays behind
+    values.update([(name, held[name]) for name in cls.__record_names__])  # what is cached next to them stays behind
     values.update(changes)
     _check(made)
     return made

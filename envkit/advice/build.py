@@ -114,7 +114,7 @@ def _power(machine: Machine) -> Iterator[Judgement]:
 
 
 def _remedy(machine: Machine, total: int) -> str:
-    """A power limit, where that is enough for a sound supply; else a larger one."""
+    """A power limit, where that is enough for a sound supply; otherwise a larger one."""
     share, kept = rules()["limit-watts-share"], rules()["limit-speed-share"]
     headroom = rules()["power-headroom"].value
     cards = sum(board.model.tdp_w or 0 for board in machine.boards)
@@ -135,7 +135,7 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
     sustained = machine.circuit_watts * share.value
     efficiency = rules()["supply-efficiency"]
     drawn = total / efficiency.value
-    good = "but the circuit is good for only" if drawn > sustained else "and the circuit is good for"
+    good = "but the circuit supports only" if drawn > sustained else "and the circuit supports"
     told = (
         f"{drawn:.0f} W at the wall ({total} W at {efficiency.value:.0%} PSU efficiency), {good} {sustained:.0f} W "
         f"continuous ({share.value:.0%} of its breaker)"

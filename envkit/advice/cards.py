@@ -41,7 +41,7 @@ _OF_A_BOARD = (1, 2, 4, 8)  # modules of one, or of the part of it that is rente
 
 @record
 class Card:
-    """One GPU model with its board, None where no row tells of that."""
+    """One GPU model with its board, None where no row describes that."""
 
     model: GpuModel
     board: GpuBoard | None
@@ -65,7 +65,7 @@ class Card:
 
     @property
     def per_board(self) -> int:
-        """GPUs on a board; one where nothing else is on record."""
+        """GPUs on a board; one where nothing else is known."""
         return (self.board.gpus_per_board if self.board else None) or 1
 
     @property
@@ -100,10 +100,10 @@ class Card:
         return None if self.model.tdp_w is None else self.model.tdp_w * self.boards(gpus)
 
     def tflops(self, precision: str) -> tuple[float | None, bool]:
-        """Its rate in a precision, and whether that is on record: units of tensor cores may be faster than is known.
+        """Its rate in a precision, and whether that is known: units of tensor cores may be faster than is known.
 
         A precision without units of its own is computed in fp32 by the frameworks, so no rate is below that one's.
-        Where the row of the board is silent, the rate is that of its line of cards beside their rate in fp32.
+        Where the row of the board is silent, the rate is that of its line of cards next to their rate in fp32.
         """
         board, plain = self.board, self.model.fp32_tflops
         row = _precision(precision)

@@ -1,4 +1,4 @@
-"""The smallest changes of a request with which a card fits: of one option each, else of two, else of all."""
+"""The smallest changes of a request with which a card fits: of one option each, otherwise of two, otherwise of all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def nearest_changes(
     named: bool,
     counts: Mapping[str, int] | None = None,
 ) -> tuple[Change, ...]:
-    """The changes of one option each after which something fits; of two where there is none; else of all."""
+    """The changes of one option each after which something fits; of two where there is none; otherwise of all."""
 
     def best(options: Options) -> Offer | None:
         other = remade(options)

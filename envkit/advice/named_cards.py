@@ -23,9 +23,11 @@ def counted(word: str, cards: tuple[Card, ...], option: str) -> tuple[list[Card]
     """The cards that a word means with how many, 0 where it does not say. Raises RequestError."""
     match = _COUNTED.fullmatch(word.strip())
     if _NONE.fullmatch(word.strip()):
-        raise RequestError(f"{option}: {word!r} asks for zero of that GPU.", 'Write at least one: "RTX 3090 x1".')
+        raise RequestError(f"{option}: {word!r} asks for zero cards.", 'Write at least one: "RTX 3090 x1".')
     if match is None or (match[1] and match[3]):
-        raise RequestError(f"{option}: {word!r} does not name a GPU.", 'Write a name, or how many: "RTX 3090 x2".')
+        raise RequestError(
+            f"{option}: {word!r} does not name a GPU.", 'Write a name, optionally with a quantity: "RTX 3090 x2".'
+        )
     return cards_named(match[2], cards, option), int(match[1] or match[3] or 0)
 
 
@@ -98,7 +100,7 @@ def _with_its_size(label: str, models: list[GpuModel]) -> list[GpuModel]:
 def ambiguous(option: str, label: str, cards: Iterable[Card]) -> RequestError:
     """The question which of several cards is meant."""
     names = ", ".join(dict.fromkeys(card.name for card in cards))
-    return RequestError(f"{option}: {label!r} matches different cards: {names}.", "Give the full name of one.")
+    return RequestError(f"{option}: {label!r} matches different cards: {names}.", "Use the full name of one.")
 
 
 def _is_as_said(card: Card, words: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a buyer should know of an offer beside its speed: its form, how long software carries it, how cards share."""
+"""What a buyer should know of an offer next to its speed: its form, how long software carries it, how cards share."""
 
 from __future__ import annotations
 

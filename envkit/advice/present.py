@@ -13,7 +13,7 @@ from envkit.tables.codes import generation_of
 
 
 def present_gpus(environment: Environment, cards: Iterable[Card], matrix: Matrix) -> tuple[tuple[Present, ...], int]:
-    """The machine's GPUs that are on record, by their names from the driver or else their PCI ids; how many are not."""
+    """The machine's GPUs that are known, by their names from the driver or else their PCI ids; how many are not."""
     by_model = {(card.model.name, card.model.variant): card for card in cards}
     names = {pci_address(gpu.pci_address): gpu.name for gpu in environment.gpus.value or ()}
     seen = environment.pci_gpus.value or ()

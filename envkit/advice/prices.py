@@ -33,7 +33,7 @@ class Price:
 
 
 def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[str, Price], tuple[str, ...]]:
-    """The price of each card that a CSV file tells of, and a note on each line that tells of none.
+    """The price of each card that a CSV file describes, and a note on each line that describes none.
 
     The first line names the columns: a name and a price, perhaps a currency and a condition. Raises RequestError in
     one line for a file without them, for an amount that is none, and for several currencies.
@@ -84,7 +84,7 @@ def _meant(
 
 
 def _added(found: dict[str, Price], price: Price, meant: tuple[list[Card], str]) -> Iterable[str]:
-    """Adds the price of these cards, of two prices the lower; yields what is to be told of it."""
+    """Adds the price of these cards, of two prices the lower; yields what is to be described it."""
     cards, told = meant
     if told:
         yield told
@@ -123,7 +123,7 @@ def _rows(text: str, option: str) -> list[list[str]]:
 
 
 def _column(header: list[str], words: tuple[str, ...]) -> int | None:
-    """Where a column stands: one of these words, then one that holds one of them (`price (EUR)`)."""
+    """Where a column is: one of these words, then one that holds one of them (`price (EUR)`)."""
     for fits in (lambda cell, word: cell == word, lambda cell, word: word in cell):
         for number, cell in enumerate(header):
             if any(fits(cell, word) for word in words):

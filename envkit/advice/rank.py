@@ -234,7 +234,7 @@ class Judge:
         return LeftOut(card, *reason) if reason else None
 
     def _counts_of(self, card: Card) -> Sequence[int]:
-        """How many of a card there can be: as many as were said, else what machines are built with."""
+        """How many of a card there can be: as many as were said, otherwise what machines are built with."""
         fixed = self._counts.get(card.name)
         return card.counts(self.limits.gpus) if fixed is None else (fixed,)
 
@@ -274,12 +274,12 @@ class Judge:
         return next(count for count in range(1, offer.gpus + 1) if self._held_by(offer.card, count))
 
     def _place(self, offer: Offer) -> tuple[float | str, ...]:
-        """Where an offer stands: value for money where prices are known, else fewer cards, then speed, then the rest.
+        """Where an offer is: value for money where prices are known, otherwise fewer cards, then speed, then the rest.
 
         The bound of several cards is farther from what they reach than that of one, so one card comes before two.
 
         Only what is better for the buyer counts until the last two, so that a card that is better in everything and
-        not dearer stands above.
+        not dearer is above.
         """
         card, seconds = offer.card, offer.step.seconds if offer.step else inf
         first = (-offer.value, offer.cost or inf) if offer.price else (0.0, 0.0)
@@ -294,7 +294,7 @@ class Judge:
 
 
 def relative_speed(offer: Offer, first: Offer) -> float | None:
-    """How fast it is beside the first, None where nothing is computed."""
+    """How fast it is next to the first, None where nothing is computed."""
     return round(times_as_fast(offer.step, first.step), 3) if offer.step and first.step else None
 
 

@@ -18,7 +18,7 @@ from envkit.tables.advice import rules
 
 _FORWARD, _BACKWARD = 2, 4  # operations a parameter and token: a multiply-add is two, and each has two gradients
 _OF_A_LAYER = 2  # sums over the cards that share a layer, in each direction: after attention, and after the rest
-_SUMMED = 2  # passes over what cards sum up in a ring: one to sum, one to hand out
+_SUMMED = 2  # passes over what cards sum up in a ring: one to sum, one to return
 
 
 @record
@@ -28,7 +28,7 @@ class Step:
     compute_seconds: float
     memory_seconds: float
     link_seconds: float
-    rate_known: bool  # False: the card has faster units whose rate is not on record, and it would matter
+    rate_known: bool  # False: the card has faster units whose rate is not known, and it would matter
     way: Way = ALONE
     sent: float = 0.0  # bytes that each card sends
     link: str = ""
@@ -67,7 +67,7 @@ def loads_of(workload: Workload, need: Need, cards: int) -> tuple[Load, ...]:
 def step_on(card: Card, loads: tuple[Load, ...]) -> Step | None:
     """The least time of a step in any of these ways; None where a rate or the work is not known.
 
-    Where the rate of faster units is not on record, their step is that of the fp32 rate if no faster one could
+    Where the rate of faster units is not known, their step is that of the fp32 rate if no faster one could
     shorten it.
     """
     bandwidth = card.model.memory_bandwidth_gbs

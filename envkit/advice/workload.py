@@ -23,7 +23,7 @@ _FEWEST_BARE = 10**4  # a smaller number without a unit was meant with one: 7 is
 _GUESS = "resnet-50"
 _OF_TRANSFORMERS = {"layers": "layers", "hidden": "hidden", "heads": "heads", "kv-heads": "kv_heads",
                     "vocab": "vocabulary", "sequence": "sequence", "checkpointing": "checkpointing"}  # fmt: skip
-_LAYER = 12  # parameters of a layer beside the square of its width: four matrices of attention, two of four times that
+_LAYER = 12  # parameters of a layer next to the square of its width: four matrices of attention, two of four times that
 _ALIKE = 3  # times as many or as few parameters as the usual layer can have
 
 
@@ -100,7 +100,7 @@ def workload_of(words: WorkloadWords, persona: Persona | None = None) -> Workloa
     if words.network and words.parameters:
         raise RequestError("--network and --parameters describe two different workloads.", "Use only one of them.")
     if words.active and not words.parameters:
-        raise RequestError("--active needs --parameters: memory has to hold all of them.", "Add --parameters 30B.")
+        raise RequestError("--active needs --parameters: memory has to hold all parameters.", "Add --parameters 30B.")
     parameters = words.parameters or (str(persona.parameters) if persona and persona.parameters else None)
     network = words.network or (persona.network if persona and not parameters else None)
     if words.parameters is not None or (parameters and not words.network):
@@ -128,7 +128,7 @@ def _network(words: WorkloadWords, name: str | None, persona: Persona | None) ->
     assumed = [] if name else [f"no workload was given, so {network.title} is used"]
     task = words.task or (persona.task if persona else "train")
     if task == "lora":
-        raise RequestError(f"--task lora: {network.title} is not a transformer.", "Give --parameters, such as 7B.")
+        raise RequestError(f"--task lora: {network.title} is not a transformer.", "Pass --parameters, such as 7B.")
     precision = _precision(words, persona, task, "fp32")
     tf32 = words.precision is None and precision.name == "fp32" and network.convolves
     if tf32:
@@ -158,7 +158,9 @@ def _transformer(words: WorkloadWords, parameters: int, persona: Persona | None)
     task = words.task or (persona.task if persona else "finetune")
     active = _parameter_count(words.active, "--active") if words.active else parameters
     if active > parameters:
-        raise RequestError(f"--active: {words.active} is more than all parameters.", "Give what one token uses.")
+        raise RequestError(
+            f"--active: {words.active} is more than all parameters.", "Specify the parameters that one token uses."
+        )
     shape, told = _shape(words, parameters)
     sequence = words.sequence or (_LONG if parameters >= _LARGE else _SHORT)
     checkpointing = words.checkpointing or {"lora": "full", "infer": "none"}.get(task, "selective")
@@ -207,7 +209,7 @@ def _least(words: WorkloadWords, persona: Persona | None) -> float | None:
     if words.memory is None:
         return persona.memory_gb if persona else None
     if not isfinite(words.memory) or words.memory <= 0:
-        raise RequestError(f"--memory: {words.memory:g} is not a valid size.", "Give gigabytes, such as 24.")
+        raise RequestError(f"--memory: {words.memory:g} is not a valid size.", "Specify gigabytes, such as 24.")
     return words.memory
 
 
@@ -224,7 +226,8 @@ def _parameter_count(text: str, option: str = "--parameters") -> int:
 
 
 def _precision(words: WorkloadWords, persona: Persona | None, task: str, usual: str) -> Precision:
-    """The precision that is asked for, else the usual one. Weights that are only stored in it cannot be trained."""
+    """The precision that is asked for, otherwise the usual one. Weights that are only stored in it cannot be
+    trained."""
     found = named(Precision, "--precision", words.precision or (persona.precision if persona else usual))
     if task in ("train", "finetune") and found.computes_in != found.name:
         raise RequestError(
@@ -264,7 +267,7 @@ def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
 
 
 def _kv_share(row: Transformer) -> float:
-    """What a layer keeps of a token's keys, beside its width."""
+    """What a layer keeps of a token's keys, next to its width."""
     return row.kv_width / row.hidden if row.kv_width else row.kv_heads / row.heads
 
 

@@ -1,1 +1,1 @@
-"""The front door for programs: `import envkit` hands out what is here. Prints nothing and ends no process."""
+"""The front door for programs: `import envkit` returns what is here. Prints nothing and ends no process."""

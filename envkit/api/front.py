@@ -19,7 +19,7 @@ Source = Environment | str | PathLike[str] | None
 
 
 def diagnose(source: Source = None, *, mask: bool = False) -> Report:
-    """What is wrong with this machine, or with the one that `source` tells of (see `facts`), and how to fix it.
+    """What is wrong with this machine, or with the one that `source` describes (see `facts`), and how to fix it.
 
     `mask` hides host, user, addresses and serial numbers. Raises SourceError.
     """
@@ -30,7 +30,7 @@ def diagnose(source: Source = None, *, mask: bool = False) -> Report:
 
 
 def facts(source: Source = None, *, mask: bool = False) -> Environment:
-    """What is known of this machine (None), or of the one that `source` tells of.
+    """What is known of this machine (None), or of the one that `source` describes.
 
     `source` is the path of a capture, a facts JSON or a text, or a pasted text itself. A string with a blank or a
     brace is a text unless a file has that name; any other is a path. Facts are taken as they are. Raises SourceError.
@@ -103,9 +103,10 @@ def check(
     driver: str | None = None,
     target: Environment | None = None,
 ) -> FileReport:
-    """What is wrong with a Dockerfile, for the GPUs and the driver given or those of `target`; else for any machine.
+    """What is wrong with a Dockerfile, for the GPUs and the driver given or those of `target`; otherwise for any
+    machine.
 
-    Raises SourceError for a file that cannot be read or is no Dockerfile, RequestError for a word that is not known.
+    Raises SourceError for a file that cannot be read or is not a Dockerfile, RequestError for a word that is not known.
     """
     from envkit.solver.request import RequestWords
     from envkit.tables import Matrix

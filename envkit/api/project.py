@@ -60,8 +60,8 @@ def project_change(
         return file_change(path, request, matrix, "check")
     if kind not in CHANGEABLE:
         raise SourceError(
-            f"check: {path}: --fix changes what people write, not {kind}.",
-            "Fix the file that it is made from, and lock again.",
+            f"check: {path}: --fix changes files that people write, not {kind}.",
+            "Fix the file that it is generated from, and lock again.",
         )
     text, judged, change = _examined(path, kind, request, matrix, extras)
     return text, change, _report(path, judged, change, request, gpu_meant=gpu_meant)

@@ -23,9 +23,9 @@ _MANY = 0.6  # of every second byte; Latin letters in UTF-16 have a NUL in each
 
 
 def decoded(data: bytes) -> str:
-    """The text that `data` holds, by its byte order mark or, without one, by where its NULs stand.
+    """The text that `data` holds, by its byte order mark or, without one, by where its NULs are.
 
-    In a long one what stands beyond the basic plane, most of it pictures, becomes a replacement character: a single one
+    In a long one what is beyond the basic plane, most of it pictures, becomes a replacement character: a single one
     makes every character of the text, and of each copy of it, four bytes wide.
     """
     encoding = marked(data) or _without_mark(data[:_SAMPLE])
@@ -38,7 +38,7 @@ def decoded(data: bytes) -> str:
 
 
 def legible(text: str) -> bool:
-    """False for what is no text: too many of its characters are signals that no program prints.
+    """False for what is not a text: too many of its characters are signals that no program prints.
 
     NULs do not count, of which a crash leaves long rows in a log.
     """

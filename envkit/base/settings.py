@@ -17,7 +17,7 @@ _NAMED_HOST = regex(r"://([^/:@\s]+(?::[0-9]+)?)(?=/)")
 
 
 def host_of(address: str) -> str:
-    """The host of an address, with its port and whatever name and password stand before it."""
+    """The host of an address, with its port and whatever name and password are before it."""
     return address.partition("://")[2].partition("/")[0]
 
 

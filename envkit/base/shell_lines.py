@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _MORE = " \\"
 _INDENT = "  "
-_GOES_ON = ("sudo", "export", "-f", "--index-url", "--find-links")  # what is read with the word behind it
+_GOES_ON = ("sudo", "export", "-f", "--index-url", "--find-links")  # what is read with the word after it
 _JOINS = ("|", "&&", "||")  # what ends a line before it is broken elsewhere
 
 
@@ -44,7 +44,7 @@ def _parts(words: list[str]) -> list[list[str]]:
 
 
 def _words(command: str) -> list[str]:
-    """The parts between the spaces that stand in no quotes; `export` and an option before its value end no line."""
+    """The parts between the spaces that are in no quotes; `export` and an option before its value end no line."""
     words, start, quote = [], 0, ""
     for place, letter in enumerate(command):
         if quote:

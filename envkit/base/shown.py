@@ -18,7 +18,7 @@ T = TypeVar("T")
 _LINE_END = "\u23ce"  # the mark for the end of a line inside a text
 # A class of characters for patterns: the controls C1, ends of lines and paragraphs, halves of surrogate pairs, and what
 # is not drawn and changes or hides what is: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), marks
-# of interlinear notes, and the blank of Braille. U+FE0F is none of them here: it stands behind every second emoji.
+# of interlinear notes, and the blank of Braille. U+FE0F is none of them here: it is behind every second emoji.
 UNSEEN = (
     "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
     "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"

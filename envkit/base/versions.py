@@ -17,7 +17,7 @@ _NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
 _CAPABILITY = regex(r"(?:sm_?|compute_?)?(\d+)\.(\d)([af]?)|(?:sm_?|compute_?)?(\d+)(\d)([af]?)")
 _MOST_DIGITS = 18  # no count, index or code has more
 _MOST_SIGNS = 200  # of a version, which Python could not make numbers of beyond some thousands
-_LONGEST = 5  # numbers that any version on record has; zeros may follow
+_LONGEST = 5  # numbers that any version in the data has; zeros may follow
 _CLAUSE = regex(r"(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?")
 
 
@@ -152,7 +152,7 @@ class ComputeCapability:
 class VersionSpec:
     """What a user or a package asks of a version: `9.0` (that line), `12.4.1`, `>=12`, `>=1.5,<2`, `==1.12.*`.
 
-    A bare number or `==` holds for the whole release line that it names.
+    A bare number or `==` applies to the whole release line that it names.
     """
 
     clauses: tuple[tuple[str, Version], ...] = ()

@@ -8,7 +8,7 @@ WIDTH = 80
 
 
 def hang(head: str, text: str, width: int = WIDTH) -> Iterator[str]:
-    """The text after its head, broken at spaces; later lines stand under the text's first word."""
+    """The text after its head, broken at spaces; later lines are under the text's first word."""
     line, indent = head, " " * len(head)
     for word in text.split():
         if line.strip() and len(line) + len(word) + 1 > width and line not in (head, indent):

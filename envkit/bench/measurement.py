@@ -53,7 +53,7 @@ class Measurement:
 def measured(
     jobs: Sequence[Job], framework: str, start: Callable[[Sequence[Job]], BenchChild]
 ) -> tuple[Measurement, ...]:
-    """Every job measured, or with its problem. A job that ends its child costs itself alone: the others go on anew."""
+    """Every job measured, or with its problem. A job that ends its child costs itself alone: the others go on again."""
     pending = list(jobs)
     found: dict[str, Measurement] = {}
     version = ""

@@ -23,7 +23,7 @@ _SLOWED = {0x4: "the power cap", 0x8: "a hardware slowdown", 0x20: "heat", 0x40:
 
 @record
 class Device:
-    """What was measured on: the processor, or a GPU with what is on record of its card."""
+    """What was measured on: the processor, or a GPU with what is known of its card."""
 
     name: str
     gpu: Gpu | None = None
@@ -136,7 +136,7 @@ def _limit(measurement: Measurement, device: Device) -> Limit | None:
 
 
 def _link_limit(measurement: Measurement, gpu: Gpu | None) -> Limit | None:
-    """The link as it was while the copy ran, else the most that card and slot can agree on."""
+    """The link as it was while the copy ran, otherwise the most that card and slot can agree on."""
     link = dict(measurement.link)
     speed, lanes = link_rate(link.get("current_link_speed", "")), link_width(link.get("current_link_width", ""))
     row = None if speed is None else generation_of(speed)
@@ -166,11 +166,11 @@ def _reasons(measurement: Measurement, device: Device) -> Iterator[str]:
         yield "the slot provides fewer lanes than the card has: see pcie-width-degraded"
     if measurement.near and measurement.value and measurement.near > measurement.value * _NEARER:
         told = f"{measurement.near:.3g} {measurement.unit} from the processors next to the GPU"
-        yield f"{told}: bind the program to them (numactl, or taskset)"
+        yield f"{told}: bind the program to them (with numactl or taskset)"
     meanwhile = dict(measurement.conditions)
     clock, highest = meanwhile.get("sm_clock"), meanwhile.get("sm_clock_max")
     if measurement.job.kind == "gemm" and clock and highest and clock < highest * _SLOW_CLOCK:
-        yield f"its clock was {clock:.0f} of {highest:.0f} MHz meanwhile"
+        yield f"its clock was {clock:.0f} of {highest:.0f} MHz during the measurement"
 
 
 def throttled_by(measurement: Measurement, gpu: Gpu) -> list[str] | None:
@@ -184,7 +184,7 @@ def _narrow(gpu: Gpu) -> bool:
 
 
 def published(measurement: Measurement, device: Device) -> Iterable[Reference]:
-    """The published times of the same network and batch: those of the same device, else the fastest one."""
+    """The published times of the same network and batch: those of the same device, otherwise the fastest one."""
     job = measurement.job
     if job.kind != "train" or job.precision != "fp32":
         return ()

@@ -17,7 +17,7 @@ def tflops_of(measurement: Measurement) -> float | None:
 
 
 def least_time(measurement: Measurement, card: Card | None) -> Step | None:
-    """What a step takes on the card at best, and what it waits for there; None where a rate is not on record."""
+    """What a step takes on the card at best, and what it waits for there; None where a rate is not known."""
     loads = _load(measurement)
     step = step_on(card, loads) if card and loads else None
     return step if step and step.rate_known else None

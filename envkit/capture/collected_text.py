@@ -1,4 +1,4 @@
-"""What the shell collector printed, taken apart: records of a word, what it is about, and the lines behind it.
+"""What the shell collector printed, taken apart: records of a word, what it is about, and the lines after it.
 
     # envkit collected 1
     about kernel 5.4.0-150-generic
@@ -57,7 +57,7 @@ class Collected:
 
 
 def is_collected(text: str) -> bool:
-    """True for what the collector printed, maybe behind a shell's greeting."""
+    """True for what the collector printed, maybe after a shell's greeting."""
     return text.startswith(HEADER) or f"\n{HEADER}\n" in text[:4000]
 
 

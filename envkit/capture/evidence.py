@@ -27,7 +27,7 @@ _KINDS = {  # of what a process knows of itself; all else is free text
     "glibc": Privacy.PLAIN,
     "recorded_at": Privacy.PLAIN,
 }
-_OF_A_RECORDING = ("facts", STAND_IN)  # asked of every host, and written for every one anew
+_OF_A_RECORDING = ("facts", STAND_IN)  # asked of every host, and written for every one again
 
 
 class Evidence:

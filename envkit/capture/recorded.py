@@ -217,7 +217,7 @@ class RecordedHost:
         return self.answers.sizes.get(path) or missing(Problem.NOT_LOOKED, path)
 
     def which(self, program: str) -> Observed[str]:
-        """The recorded answer, else the first file of that name in the recorded PATH."""
+        """The recorded answer, otherwise the first file of that name in the recorded PATH."""
         if program in self.answers.programs:
             return _fitting(self.answers.programs[program], lambda path: is_program(program, path))
         if not self.complete:
@@ -294,7 +294,7 @@ class _Steps:
 
     @property
     def here(self) -> str:
-        """The path of where the walker stands."""
+        """The path of where the walker is."""
         return "/" + "/".join(self._names)
 
     def enter(self, name: str, follow: bool) -> str | None:

@@ -13,9 +13,9 @@ The folder holds, all but the first optional (tests/machines/README.md shows exa
                     {"command": ["nvidia-smi", "-L"], "problem": "timed-out"}]
     nvml.json, cuda.json, docker.json, nodes.json, services.json   what was answered, or {"problem": "timed-out"}
     answers.json   answers word for word (a recording holds these): globs, lists, real_paths, statuses …
-    facts.json     the facts as they were found; they stand in where the replay has none. A folder that holds no
+    facts.json     the facts as they were found; they are used where the replay has none. A folder that holds no
                    evidence but these needs no machine.json
-    stand_in.json  {"facts": ["packages"]}: the facts that stand in whatever the replay finds
+    stand_in.json  {"facts": ["packages"]}: the facts that replace whatever the replay finds
 """
 
 from __future__ import annotations

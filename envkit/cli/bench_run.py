@@ -80,9 +80,8 @@ class Bench:
         found = self._found()
         if not found:
             self.notes.append(
-                "no PyTorch, TensorFlow, MXNet or NumPy was found, and the driver alone can measure only copies: "
-                "name an environment with --python, or install one (`envkit resolve --framework pytorch` prints the "
-                "command)"
+                "no PyTorch, TensorFlow, MXNet, or NumPy was found, and the driver alone can only measure copies: name "
+                "an environment with --python, or install one (`envkit resolve --framework pytorch` prints the command)"
             )
         rows: list[Verdict] = []
         for device in devices:

@@ -17,14 +17,14 @@ BUG = 3
 INTERRUPTED = 130
 
 _ELSEWHERE = {  # options that people look for in the wrong place
-    ("install", "--dry-run"): "The script itself has it: bash install.sh --dry-run",
+    ("install", "--dry-run"): "The script itself has that option: bash install.sh --dry-run",
 }
 
 
 def exit_code(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
     """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted.
 
-    `begin` is called where what it makes of signals is told in one line.
+    `begin` is called where what it makes of signals is reported in one line.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))
@@ -82,7 +82,7 @@ def _bug(error: BaseException, words: list[str]) -> int:
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno} in {last.name}"
     for line in (
-        "envkit: this is a bug in envkit, please report these lines:",
+        "envkit: this is a bug in envkit; please report these lines:",
         f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         f"  command: envkit {' '.join(words)}",
         f"  {type(error).__name__}: {error} ({place})",

@@ -13,7 +13,7 @@ from envkit.cli.output import timeout_option
 if TYPE_CHECKING:
     from envkit.capture.record import Recording
 
-_TOP = {  # what stands in the folder
+_TOP = {  # what is in the folder
     "machine.json": "the kernel, this process and its variables",
     "files.json": "parts of text files",
     "tree": "parts of other files",

@@ -45,7 +45,7 @@ def _unchanged(report: FileReport) -> int:
     first = (
         "envkit knows no change that makes this file work on the target."
         if known
-        else "Whether anything has to change is unknown."
+        else "It is unknown whether anything has to change."
     )
     say(f"{first}\n\n{report}")
     return 1

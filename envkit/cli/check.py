@@ -34,13 +34,16 @@ Examples:
     multiple=True,
     metavar="NAME_OR_CC",
     shell_complete=complete_gpu,
-    help="GPU that it must run on, e.g. 'GeForce RTX 5090' or 8.6. Repeatable.",
+    help="GPU that the project must run on, e.g. 'GeForce RTX 5090' or 8.6. Repeatable.",
 )
-@click.option("--driver", metavar="VERSION", help="Driver that it must run with, e.g. 550.54.15.")
+@click.option("--driver", metavar="VERSION", help="Driver that the project must run with, e.g. 550.54.15.")
 @click.option("--os", "os_id", metavar="ID", shell_complete=complete_os, help="Target OS, e.g. ubuntu22.04 or windows.")
 @click.option("--arch", type=click.Choice(ARCHITECTURES), help="CPU architecture. [default: the target's]")
 @click.option(
-    "--python", metavar="VERSION", shell_complete=complete_python, help="Python that it is installed for, e.g. 3.12."
+    "--python",
+    metavar="VERSION",
+    shell_complete=complete_python,
+    help="Python that the project is installed for, e.g. 3.12.",
 )
 @click.option(
     "--target",

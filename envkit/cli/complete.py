@@ -68,7 +68,7 @@ def complete_cudnn(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_python(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Python release lines that can be had."""
+    """Python release lines that can be obtained."""
     from envkit.tables import Matrix
 
     pythons = sorted({row.python.release(2) for row in Matrix.load().python_sources})

@@ -107,7 +107,7 @@ def _url(table: Mapping[str, Any], key: str, path: str) -> str:
     value: str = table[key]
     if not is_url(value):
         if isinstance(value, dict):  # a dot in a bare name begins a table
-            raise SourceError(f"config file {path}: {key} is a table.", 'Put the name into quotes: "a.lan" = "URL".')
+            raise SourceError(f"config file {path}: {key} is a table.", 'Put the name in quotes: "a.lan" = "URL".')
         name = f'"{key}"' if "." in key else key
         example = f'{name} = "https://mirror.lan/simple"'
         raise SourceError(f"config file {path}: {key} = {value!r} is not a URL.", f"Example: {example}")

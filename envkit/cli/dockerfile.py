@@ -137,7 +137,7 @@ Examples:
     "--context",
     metavar="DIR",
     shell_complete=complete_file,
-    help="With --check: the build context, whose files COPY brings. Default: the folder of the Dockerfile.",
+    help="With --check: the build context that COPY copies from. [default: the Dockerfile's directory]",
 )
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
@@ -158,9 +158,9 @@ def dockerfile(**given: Any) -> int:
         )
         return _check(wanted, plan_options(given), matrix)
     if given["fix"]:
-        raise RequestError("--fix changes a Dockerfile that is checked.", "Add --check FILE.")
+        raise RequestError("--fix requires --check.", "Add --check FILE.")
     if given["context"] is not None:
-        raise RequestError("--context is the build context of a Dockerfile that is checked.", "Add --check FILE.")
+        raise RequestError("--context requires --check.", "Add --check FILE.")
     options = _options(given)
     project = project_of(options.plan, matrix)
     if project is not None:
@@ -206,7 +206,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
 
 
 def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOptions:
-    """The options with the project's own list, or the packages that it names; what is left out is told."""
+    """The options with the project's own list, or the packages that it names; what is left out is reported."""
     image = options.image
     if project.requirements and image.requirements is None:
         image = replace(image, requirements=project.requirements)
@@ -313,7 +313,7 @@ def _write_lock(recipe: Recipe, file: str) -> None:
 
     choice = recipe.plan.choice
     if choice.python is None or not recipe.pip:
-        raise RequestError("--lock: this plan installs no Python packages.", "Leave --lock out.")
+        raise RequestError("--lock: this plan installs no Python packages.", "Omit --lock.")
     write_file(locked(in_one_file(packages_of(recipe), "lock"), choice.python, choice.architecture), file)
     say(f"Wrote {file}: keep it next to the Dockerfile.")
 

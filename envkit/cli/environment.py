@@ -77,7 +77,7 @@ def this_machine(
 
 
 def say(line: str) -> None:
-    """One line for the person who waits."""
+    """One line for the user who waits."""
     import click
 
     click.echo(line, err=True)

@@ -91,7 +91,7 @@ def _tell_of_shell(plan: Plan, done: int) -> None:
 
     lines = [step.line for _, step in plan.todo[:done] if step.kind is Kind.VARIABLE]
     if lines:
-        say(f"This shell keeps its variables: open a new one, or run in this one: {shown('; '.join(lines))}")
+        say(f"This shell still has the old variables: open a new one, or run this here: {shown('; '.join(lines))}")
 
 
 def _is_certain(report: Report) -> bool:
@@ -113,7 +113,9 @@ def _show(plan: Plan, report: Report) -> None:
             asked = f"; always asked: {step.reason}" if step.asks else ""
             _lines("     ", f"changes {', '.join(step.touches) or step.kind.value}{asked}")
         else:
-            _lines("     ", "only shows information; not run" if step.kind is Kind.LOOK else f"for you: {step.reason}")
+            _lines(
+                "     ", "only shows information; not run" if step.kind is Kind.LOOK else f"left to you: {step.reason}"
+            )
 
 
 def _lines(head: str, text: str) -> None:
@@ -123,7 +125,7 @@ def _lines(head: str, text: str) -> None:
 
 
 def _carried_out(plan: Plan, *, yes: bool) -> int:
-    """How many steps were done; the first one that is for the person, or is declined, ends it."""
+    """How many steps were done; the first one that is for the user, or is declined, ends it."""
     from envkit.host.journal import Journal
     from envkit.repair.run import carry_out
     from envkit.repair.steps import Kind
@@ -197,7 +199,7 @@ def undo_here(*, dry_run: bool, yes: bool) -> int:
         take_back(undo, _tell)
     left = [undo for undo in plan if undo.reason and CHANGED_SINCE in undo.reason]
     journal.write({"event": "undone", "left": [undo.reason for undo in left]})
-    say("What the fix changed is as it was before." if not left else "Everything else is as it was before.")
+    say("Everything that the fix changed has been restored." if not left else "Everything else has been restored.")
     return int(bool(left))
 
 
@@ -209,16 +211,18 @@ def _undo_agreed(removes: Sequence[str], yes: bool) -> bool:
     if not _can_ask():
         if removes:
             hint = "Run it in a terminal, or add --dry-run to see the commands."
-            raise EnvkitError(f"--undo: nothing was changed: it removes {named}, which needs your confirmation.", hint)
+            raise EnvkitError(
+                f"--undo: nothing was changed: undoing removes {named}, which needs your confirmation.", hint
+            )
         raise EnvkitError(
             "--undo: there is no terminal to ask for confirmation on.", ("Add --yes, or add --dry-run to see the plan.")
         )
-    question = f"Undo it, which removes {named}?" if removes else "Undo it?"
+    question = f"Undo it? This removes {named}." if removes else "Undo it?"
     return click.confirm(question, default=False, err=True)
 
 
 def _tell(line: str) -> None:
-    """A line of a program that runs, for the person who waits."""
+    """A line of a program that runs, for the user who waits."""
     if line:
         say(f"  {shown(line)}")
 

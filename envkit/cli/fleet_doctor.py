@@ -130,5 +130,5 @@ def _inventory(given: str) -> str:
     if os.path.exists(given):
         return os.path.abspath(given)
     if os.sep in given or given.endswith(_OF_INVENTORIES):
-        raise RequestError(f"--inventory: {given} does not exist.", "Give a file, or comma-separated host names.")
+        raise RequestError(f"--inventory: {given} does not exist.", "Pass a file, or comma-separated host names.")
     return inventory_of([given.strip()])

@@ -111,7 +111,7 @@ def _baseline(path: str) -> Baseline:
     try:
         text = read_file(path, "--baseline")
     except SourceError as error:
-        hint = f"Give {MAJORITY}, {NOTHING}, or a TOML file that `envkit fleet baseline` wrote."
+        hint = f"Pass {MAJORITY}, {NOTHING}, or a TOML file that `envkit fleet baseline` wrote."
         raise SourceError(error.message, hint) from error
     with limited(f"--baseline: {path}"):
         return read_baseline(text, path)

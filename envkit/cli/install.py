@@ -108,8 +108,8 @@ Examples:
     type=click.Choice(formats()),
     default=FIRST,
     show_default=True,
-    help="The script as it is, or in a file for what sets up many machines: user data of cloud-init, an Ansible "
-    "playbook, a Packer template, a %post section of a kickstart file.",
+    help="The plain script, or a file for a tool that sets up many machines: cloud-init user data, an Ansible "
+    "playbook, a Packer template, or a %post section for a kickstart file.",
 )
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
@@ -230,4 +230,5 @@ def _mirror_notes(plan: Plan, options: InstallOptions) -> Iterator[str]:
         if name in ("apt", "yum"):
             yield f"--mirror {name}: a script does not change where the machine gets its system packages."
         elif name not in hosts:
-            yield f"--mirror {name}: nothing in this plan comes from that host. It uses: {', '.join(hosts) or 'none'}."
+            used = ", ".join(hosts) or "none"
+            yield f"--mirror {name}: nothing in this plan is downloaded from that host. It uses: {used}."

@@ -30,8 +30,8 @@ def make_bundle(work: Installation, script: str, path: str, accept_unverified: b
     folder = make_folder(path)
     if not (folder / "install.sh").exists() and any((folder / "wheels").glob("*.whl")):
         raise EnvkitError(
-            f"--bundle: {folder / 'wheels'} holds wheels that no bundle listed; with the checksums of this one they "
-            "would pass as its own.",
+            f"--bundle: {folder / 'wheels'} contains wheels that no bundle listed; this bundle's checksums would make "
+            "them look like its own.",
             "Choose an empty directory.",
         )
     write_file(script, str(folder / "install.sh"), executable=True)

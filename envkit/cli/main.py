@@ -20,10 +20,10 @@ COMMANDS: dict[str, str] = {
     "resolve": "Find compatible versions, or explain why there are none.",
     "install": "Print (or run) an unattended install script.",
     "installed": "List what envkit's install scripts installed, and what depends on it.",
-    "use": "Point /usr/local/cuda and login shells at another CUDA toolkit.",
+    "use": "Point /usr/local/cuda and login shells to another CUDA toolkit.",
     "uninstall": "Remove what install scripts installed.",
     "dockerfile": "Print (or build) a Dockerfile.",
-    "check": "Check whether a project file fits this machine.",
+    "check": "Check whether a project file works on this machine.",
     "matrix": "Browse the compatibility data and its sources.",
     "diff": "Show what changed between two captures, and the likely culprit.",
     "recommend": "Rank graphics cards for a workload, or check a PC build.",
@@ -142,7 +142,7 @@ def _refuse_repeated(command: click.Command, ctx: click.Context, words: list[str
     for place, param in enumerate(order):
         single = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
         if single and param in order[:place]:
-            raise click.UsageError(f"{param.opts[-1]} is given more than once. Give it once.", ctx)
+            raise click.UsageError(f"{param.opts[-1]} was given more than once. Use it once.", ctx)
 
 
 @click.group(

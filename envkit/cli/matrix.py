@@ -91,7 +91,7 @@ def matrix(
     chosen = one_format(form, as_json, output, _FORMATS)
     for option, value in (("--sort", sort), ("--columns", columns)):
         if value == "":
-            raise RequestError(f"{option}: the value must not be empty.", "Give the name of a column.")
+            raise RequestError(f"{option}: the value must not be empty.", "Specify the name of a column.")
     if compare and (table is None or _listing(table, data).name != "frameworks"):
         raise RequestError("--compare compares the frameworks.", "Example: envkit matrix frameworks --compare")
     if status and table is not None:
@@ -196,8 +196,8 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (
-            f"{len(hidden)} columns do not fit here: {', '.join(hidden)}. Choose columns with --columns A,B, or show "
-            "all with --format csv."
+            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with --columns A,B, or show all "
+            "with --format csv."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:

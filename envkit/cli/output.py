@@ -64,7 +64,8 @@ def jobs_option(function: F) -> F:
 
 
 def one_format(form: str | None, as_json: bool, output: str | None, formats: Sequence[str]) -> str:
-    """The format asked for by `--format` or `--json`, else the one that the output file's name ends in, else the first.
+    """The format asked for by `--format` or `--json`, otherwise the one that the output file's name ends in, otherwise
+    the first.
 
     Raises RequestError where the options differ.
     """
@@ -77,7 +78,7 @@ def one_format(form: str | None, as_json: bool, output: str | None, formats: Seq
 
 
 def write_output(text: str, path: str | None, executable: bool = False, told: str = "") -> None:
-    """`text` on stdout, or in the file `path` and then a line that says so, with `told` behind it. Raises OutputError.
+    """`text` on stdout, or in the file `path` and then a line that says so, with `told` after it. Raises OutputError.
 
     A file is replaced in one step; the old one stays where that cannot be done.
     """
@@ -86,7 +87,7 @@ def write_output(text: str, path: str | None, executable: bool = False, told: st
         say(f"Wrote {path}. {told}".rstrip())
         return
     if sys.stdout is None:
-        raise OutputError("stdout is closed.", "Give a file with --output.")
+        raise OutputError("stdout is closed.", "Name a file with --output.")
     click.echo(_with_end(text), nl=False)
 
 
@@ -142,7 +143,7 @@ def _replace(path: str, text: str, executable: bool) -> None:
 
 
 def say(text: str) -> None:
-    """Lines for the person, on stderr, so that stdout holds the product alone; nothing in them steers the terminal."""
+    """Lines for the user, on stderr, so that stdout holds the product alone; nothing in them steers the terminal."""
     from envkit.base.shown import shown_lines
     from envkit.privacy.secrets import without_secrets
 
@@ -150,7 +151,7 @@ def say(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """One line for the person, whatever stands in it."""
+    """One line for the user, whatever is in it."""
     from envkit.base.shown import shown
     from envkit.privacy.secrets import without_secrets
 

@@ -37,7 +37,7 @@ _NOTES = 20  # on a file of prices
 
 @record
 class _Given:
-    """The options beside those of the workload."""
+    """The options next to those of the workload."""
 
     budget: str | None
     prices: str | None
@@ -84,7 +84,7 @@ Examples:
     help="Network: resnet-50, resnet-56, alexnet-s, alexnet-r, fcn-s, fcn-5, fcn-r, lstm-32, or lstm-64.",
 )
 @click.option("--parameters", metavar="N", help="Size of a transformer, e.g. 7B or 350M.")
-@click.option("--active", metavar="N", help="Parameters that one token uses, in a mixture of experts, e.g. 3B.")
+@click.option("--active", metavar="N", help="Parameters that one token uses, in a mixture-of-experts model, e.g. 3B.")
 @click.option("--layers", type=_COUNT, metavar="N", help="Number of layers.")
 @click.option("--hidden", type=_COUNT, metavar="N", help="Hidden size.")
 @click.option("--heads", type=_COUNT, metavar="N", help="Number of attention heads.")
@@ -92,7 +92,7 @@ Examples:
     "--kv-heads", type=_COUNT, metavar="N", help="Heads with their own keys and values (grouped-query attention)."
 )
 @click.option("--vocab", "vocabulary", type=_COUNT, metavar="N", help="Vocabulary size.")
-@click.option("--task", type=click.Choice(TASKS), help="What to do with it.")
+@click.option("--task", type=click.Choice(TASKS), help="What to do with the model.")
 @click.option("--precision", metavar="NAME", help="fp32, tf32, bf16, fp16, fp8, int8, or int4.")
 @click.option("--optimizer", metavar="NAME", help="sgd, momentum, adam, or adam8bit.")
 @click.option("--batch", type=_COUNT, metavar="N", help="Samples or sequences per step.")
@@ -342,7 +342,7 @@ def _chosen(words: tuple[str, ...], cards: tuple[Card, ...]) -> tuple[tuple[Card
 
 
 def _order_told(limits: Limits) -> str:
-    """In what order the cards stand where nobody gave prices."""
+    """In what order the cards are where nobody gave prices."""
     if limits.smallest_first:
         order = "only the fastest card of each memory size is listed, the smallest first"
     else:
@@ -354,7 +354,7 @@ def _order_told(limits: Limits) -> str:
 
 
 def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers: tuple[Offer, ...]) -> tuple[str, ...]:
-    """How fast each card of the answer is beside the one that the user has."""
+    """How fast each card of the answer is next to the one that the user has."""
     if options.owned is None:
         return ()
     from envkit.advice.named_cards import cards_named

@@ -91,7 +91,11 @@ def _machine(given: dict[str, Any], matrix: Matrix, present: tuple[Present, ...]
     from envkit.advice.named_cards import ambiguous, counted
 
     if not given["gpus"] and not present:
-        told = "No GPU was found in it." if given["target"] else "Add --target this to check this machine as it is."
+        told = (
+            "No GPU was found in that machine."
+            if given["target"]
+            else ("Add --target this to check this machine as it is.")
+        )
         raise RequestError("--gpu is missing: name a card.", told)
     cards = all_cards(matrix)
     planned = []
@@ -115,7 +119,7 @@ def _machine(given: dict[str, Any], matrix: Matrix, present: tuple[Present, ...]
 
 def _memory(size: float | None) -> float | None:
     if size is not None and not isfinite(size):
-        raise RequestError(f"--memory: {size:g} is not a valid size.", "Give it in GiB, such as 64.")
+        raise RequestError(f"--memory: {size:g} is not a valid size.", "Specify it in GiB, such as 64.")
     return size
 
 

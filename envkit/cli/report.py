@@ -19,7 +19,7 @@ def _fails(report: Report, fail_on: str) -> bool:
     """Whether a finding failed or broke, or nothing could be checked; `warn` adds warnings, `unknown` also ignorance.
 
     Ignorance counts where it concerns a fact that decides whether a program can use the GPU, or a check that the user
-    asked for: that nobody looked at Docker or at the free disk space is no reason to refuse a machine.
+    asked for: that nobody looked at Docker or at the free disk space is not a reason to refuse a machine.
     """
     statuses = {finding.status for finding in report.findings}
     if report.verdict.status is Status.UNKNOWN or statuses & {Status.FAIL, Status.ERROR}:

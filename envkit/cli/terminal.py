@@ -31,10 +31,10 @@ class Paper:
 
 def paper(to_file: bool) -> Paper:
     """A file, which is the same whatever terminal it is made from, or the terminal."""
-    return Paper(WIDTH if to_file else text_width(), not to_file and wants_colour(), to_file)
+    return Paper(WIDTH if to_file else text_width(), not to_file and wants_color(), to_file)
 
 
-def wants_colour() -> bool:
+def wants_color() -> bool:
     """True at a terminal, unless NO_COLOR or TERM=dumb decline it; FORCE_COLOR asks for it anywhere."""
     if os.environ.get("NO_COLOR"):
         return False

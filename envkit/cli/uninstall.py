@@ -1,4 +1,4 @@
-"""`envkit uninstall`: takes back what install scripts have changed, by the script that each of them has kept."""
+"""`envkit uninstall`: undoes what install scripts have changed, by the script that each of them has kept."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from envkit.comparison.items import FACTS_LEFT_OUT, Item, Key, items_of, unmaske
 from envkit.model import PASTED, Environment, Observed, Problem, found
 from envkit.model.paths import fact, walk
 
-# The first beginning of a fact's path that fits names its group; the groups stand in the order of a machine's layers.
+# The first beginning of a fact's path that fits names its group; the groups are in the order of a machine's layers.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Hardware": (
         *("pci_gpus", "gpus", "driver.nvswitches", "system.processors", "system.usable_processors"),
@@ -132,7 +132,7 @@ def _whole(path: str, observed: Observed[Any]) -> str:
 
 
 def _within_another(key: Key, held: Mapping[Key, Item], found: Mapping[Key, Item]) -> bool:
-    """Whether what it belongs to came or went as a whole, which is told once."""
+    """Whether what it belongs to came or went as a whole, which is reported once."""
     path, place, name = key
     owners = ((path.rpartition(".")[0], place, name), (_PYTHONS, "", place))
     return any(owner != key and (owner in held) != (owner in found) for owner in owners)

@@ -97,10 +97,10 @@ def difference(old: Judged, new: Judged, checks: Mapping[str, Check]) -> Differe
 
 
 def _weights(told: Sequence[_Told], changes: Sequence[Change]) -> dict[tuple[int, int], int]:
-    """How likely each change is behind each finding, by their places; pairs that have nothing to do with each other
+    """How likely each change is after each finding, by their places; pairs that have nothing to do with each other
     are left out.
 
-    What is behind the symptoms of a finding counts 0 where no cause was found by what the finding itself tells.
+    What is after the symptoms of a finding counts 0 where no cause was found by what the finding itself tells.
     """
     weights: dict[tuple[int, int], int] = {}
     for index, finding in enumerate(told):
@@ -128,7 +128,7 @@ class _Told:
         self._words = frozenset(word.strip(":") for word in _WORD.findall(self._text))
 
     def weight(self, change: Change) -> int:
-        """How likely the change is behind the finding; 0: nothing says so."""
+        """How likely the change is after the finding; 0: nothing says so."""
         name, value = unmasked(change.name), unmasked(change.new or change.old or "")
         of_many = change.fact.startswith(_OF_MANY)
         named = bool(name) and self._names(name)
@@ -150,7 +150,8 @@ class _Told:
 
 
 def _within(path: str, other: str) -> bool:
-    """Whether the first lies in the second, or beside it in one list: `pythons.distributions`, `pythons.frameworks`."""
+    """Whether the first lies in the second, or next to it in one list: `pythons.distributions`,
+    `pythons.frameworks`."""
     root = other.partition(".")[0]
     return path.startswith(f"{other}.") or (root in _OF_MANY and path.partition(".")[0] == root)
 

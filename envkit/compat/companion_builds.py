@@ -1,4 +1,4 @@
-"""What a package beside a framework is made for: vLLM has none for Windows, and one CUDA, whatever its torch has."""
+"""What a package next to a framework is made for: vLLM has none for Windows, and one CUDA, whatever its torch has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows() -> tuple[tuple[CompanionBuilds, VersionSpec], ...]:
 
 
 def companion_builds(package: str, spec: str) -> list[CompanionBuilds]:
-    """What is on record of the releases of a package that a requirement allows.
+    """What is known of the releases of a package that a requirement allows.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
@@ -34,7 +34,7 @@ def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | N
     if not rows or any(platform in row.platforms for row in rows):
         return None
     known = ", ".join(dict.fromkeys(one for row in rows for one in row.platforms))
-    detail = f"{package}{spec} is made for {known}, not for {platform}"
+    detail = f"{package}{spec} is built for {known}, not for {platform}"
     return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
 
 

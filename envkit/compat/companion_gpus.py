@@ -1,4 +1,4 @@
-"""The GPUs that a package beside a framework runs on: vLLM and FlashAttention need newer ones than their torch."""
+"""The GPUs that a package next to a framework runs on: vLLM and FlashAttention need newer ones than their torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows() -> tuple[tuple[CompanionGpus, VersionSpec], ...]:
 
 
 def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str = "") -> Verdict | None:
-    """Why no release of a package that a requirement allows runs on a GPU; None where one may, or none is on record.
+    """Why no release of a package that a requirement allows runs on a GPU; None where one may, or none is known.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
@@ -31,12 +31,14 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
     lowest = min(rows, key=lambda row: _number(row.min_compute_capability), default=None)
     if lowest is None or _number(gpu) >= _number(lowest.min_compute_capability):
         return None
-    needs = f"needs compute capability {lowest.min_compute_capability} or newer"
-    return Verdict("companion-on-gpu", "fail", f"{package}{spec} {needs}, not {name or gpu.sm}", lowest.sources)
+    needs = f"needs compute capability {lowest.min_compute_capability} or higher"
+    return Verdict(
+        "companion-on-gpu", "fail", f"{package}{spec} {needs}, which {name or gpu.sm} does not have", lowest.sources
+    )
 
 
 def first_to_need(package: str, spec: str) -> Version | None:
-    """The first release that needs what a requirement's releases do; None where all do, or it is not on record."""
+    """The first release that needs what a requirement's releases do; None where all do, or it is not known."""
     wanted = next(iter(requirements_of((package + spec,))), None)
     for row, span in _rows() if wanted is not None else ():
         if wanted is not None and row.package == package and some_version_meets((wanted.spec, span)):

@@ -38,7 +38,7 @@ def driver_floors(cuda: Version, tables: Tables, platform: str = "linux") -> Dri
 
 
 def floors_of(cuda: Version, rows: Sequence[Toolkit], tables: Tables, platform: str) -> DriverFloors:
-    """`driver_floors` for a CUDA whose toolkits are at hand."""
+    """`driver_floors` for a CUDA whose toolkits are available."""
     if platform in WINDOWS_DRIVERS:
         pairs = [(row.minimum_windows_driver, row.minor_compatibility_windows_driver) for row in rows]
     else:

@@ -100,7 +100,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
             "start slow",
         )
     if build.sass is None and build.min_compute_capability is not None:
-        return "fail", f"needs compute capability {build.min_compute_capability} or newer, not {label}"
+        return "fail", f"needs compute capability {build.min_compute_capability} or higher, which {label} does not have"
     ptx = " ".join(target.compute for target in build.ptx or ())
     inside = " and ".join(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
     return "fail", f"has no kernels for {label}" + (f", only {inside}" if inside else "")
@@ -153,7 +153,7 @@ def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> Toolkit
 
 
 def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
-    """`cuda_match` for a CUDA whose toolkits are at hand."""
+    """`cuda_match` for a CUDA whose toolkits are available."""
     best: ToolkitMatch | None = None
     for toolkit in rows:
         match = toolkit_match(gpu, toolkit)
@@ -196,7 +196,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
 
 
 def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *, name: str = "") -> Verdict | None:
-    """A warning that this toolkit's compiler does not know the GPU, whose code of an older one it can build; else None.
+    """A warning that this toolkit's compiler does not know the GPU, whose code of an older one it can build; otherwise
+    None.
 
     What is built for the GPU itself stops with "Unsupported gpu architecture".
     """
@@ -204,7 +205,9 @@ def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *
         return None
     first = target_span(gpu, tables)[0]
     newer = f"; CUDA {first} is the first that does" if first else ""
-    detail = f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of its kind{newer}"
+    detail = (
+        f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of the same kind{newer}"
+    )
     return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)
 
 

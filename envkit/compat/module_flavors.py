@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from envkit.tables.codes import ModuleFlavour, module_flavours
+from envkit.tables.codes import ModuleFlavor, module_flavors
 from envkit.tables.rows import GpuModel
 
 
-def flavors_of(model: GpuModel) -> ModuleFlavour | None:
+def flavors_of(model: GpuModel) -> ModuleFlavor | None:
     """What is known of the model's chip, or else of its family."""
-    rows = [row for row in module_flavours() if row.family == model.family and row.chip in ("", model.chip)]
+    rows = [row for row in module_flavors() if row.family == model.family and row.chip in ("", model.chip)]
     return max(rows, key=lambda row: len(row.chip), default=None)

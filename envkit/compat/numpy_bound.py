@@ -1,4 +1,4 @@
-"""Whether the NumPy that is installed beside a framework is one that its build takes."""
+"""Whether the NumPy that is installed next to a framework is one that its build takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numpy_meets(
 ) -> Verdict | None:
     """What a requirement of NumPy (`==2.0.0`, blank for any, None where nothing names it) is to a build.
 
-    It fails where no release meets both; it is a warning where pip brings one that the build does not take, which is
+    It fails where no release meets both; it is a warning where pip provides one that the build does not take, which is
     the newest one, where nothing holds it back. None where nothing is to say. `source_titles` are those of the build.
     """
     spec = numpy_spec(build.numpy) if build.numpy else None

@@ -1,4 +1,4 @@
-"""Releases that are known not to work beside another package, a CUDA or a Python, though their metadata allow it."""
+"""Releases that are known not to work next to another package, a CUDA or a Python, though their metadata allow it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _rows() -> dict[str, tuple[tuple[PackageBreak, VersionSpec, Requirement], ..
 
 
 def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, str]]:
-    """Each reason why every release that a requirement allows breaks beside what is there, with what helps.
+    """Each reason why every release that a requirement allows breaks next to what is there, with what helps.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.28.1`.
     """
@@ -36,7 +36,7 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
         there = beside.get(other.package)
         if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
             continue
-        detail = f"{package}{spec} does not work beside {there[0]}: {row.because}"
+        detail = f"{package}{spec} does not work with {there[0]}: {row.because}"
         yield Verdict("package-breaks", "fail", detail, row.sources), row.instead
 
 
@@ -47,7 +47,7 @@ def _is_in(there: Version | VersionSpec, span: VersionSpec) -> bool:
 
 
 def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:
-    """On which side of each break a build stands: two alike break beside the same builds."""
+    """On which side of each break a build is: two alike break next to the same builds."""
     name = package_of(build)
     return tuple(
         side
@@ -61,11 +61,11 @@ def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:
 
 
 def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | None:
-    """Why one build is known to break beside another framework's; None where nothing is known."""
+    """Why one build is known to break next to another framework's; None where nothing is known."""
     name = package_of(build)
     for row, span, beside in _rows().get(name, ()):
         if beside.package == package_of(other) and span.holds(build.version) and beside.spec.holds(other.version):
-            detail = f"{build.named} does not work beside {other.named}: {row.because}"
+            detail = f"{build.named} does not work with {other.named}: {row.because}"
             return Verdict("package-breaks", "fail", detail, row.sources)
     return None
 

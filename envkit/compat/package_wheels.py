@@ -1,4 +1,4 @@
-"""Whether the default index holds a package beside a framework for a target, as a wheel or as sources."""
+"""Whether the default index holds a package next to a framework for a target, as a wheel or as sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _rows() -> dict[str, tuple[tuple[PackageWheels, VersionSpec], ...]]:
 
 
 def wheels_of(package: str, spec: str = "") -> tuple[PackageWheels, ...]:
-    """What is on record of the releases that a requirement allows, oldest first.
+    """What is known of the releases that a requirement allows, oldest first.
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
@@ -39,9 +39,9 @@ def wheels_of(package: str, spec: str = "") -> tuple[PackageWheels, ...]:
 def package_has_wheel(
     package: str, spec: str, platform: str, architecture: str, python: Version | None
 ) -> Verdict | None:
-    """Why no wheel of these releases is for a target; None where one is, or where nothing is on record.
+    """Why no wheel of these releases is for a target; None where one is, or where nothing is known.
 
-    `unknown` where pip compiles it, and where a release that is not on record may have one.
+    `unknown` where pip compiles it, and where a release that is not known may have one.
     """
     rows = wheels_of(package, spec)
     if not rows or any(has_wheel(row, platform, architecture, python) for row in rows):
@@ -61,7 +61,7 @@ def package_has_wheel(
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
         others = _listed(tuple(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ())))
-        told = f"only for {others}" if others else "and no sources that pip could compile"
+        told = f"only for {others}" if others else "and no source distribution that pip could compile"
         relation, detail = "platform", f"the default index has no {asked} for {target}, {told}"
     bounded = not some_version_meets((_spec_of(package, spec), VersionSpec.parse(f">{_newest(package)}")))
     return Verdict(relation, "fail" if bounded else "unknown", detail, sources)
@@ -122,5 +122,5 @@ def _spec_of(package: str, spec: str) -> VersionSpec:
 
 
 def _newest(package: str) -> Version:
-    """The last release on record."""
+    """The last release in the data."""
     return max(bound for _, span in _rows()[package] for _, bound in span.clauses)

@@ -48,7 +48,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 
 
 def brings_cuda(build: FrameworkBuild) -> bool:
-    """False for a build that certainly brings no CUDA libraries."""
+    """False for a build that certainly provides no CUDA libraries."""
     return build.package is not None and not build.cpu_only and build.bundles_cuda is not False
 
 
@@ -140,6 +140,6 @@ def wheels_share_libraries(
         detail = f"the CUDA library packages that {names[0]} and {names[1]} require are compatible"
         return Verdict(relation, "ok", detail, sources)
     one, other, file = clash
-    why = f"both packages write {file}" if file else "an environment can have only one version of a package"
+    why = f"both packages write {file}" if file else "an environment can contain only one version of a package"
     detail = f"{names[0]} requires {one.line}, but {names[1]} requires {other.line}; {why}"
     return Verdict(relation, "fail", detail, sources)

@@ -82,7 +82,7 @@ def _extras() -> Mapping[str, tuple[PackageExtra, ...]]:
 
 
 def with_extras(package: str, extras: Iterable[str], holds: Holds) -> tuple[PackagePair, ...]:
-    """The releases on record whose number a requirement holds for, as these extras of a package make them."""
+    """The releases in the data whose number a requirement applies to, as these extras of a package make them."""
     return tuple(
         PackagePair(package, row.version, row.requires, row.sources)
         for row in _extras().get(package, ())
@@ -91,5 +91,5 @@ def with_extras(package: str, extras: Iterable[str], holds: Holds) -> tuple[Pack
 
 
 def meeting(package: str, holds: Holds) -> tuple[PackagePair, ...]:
-    """The releases on record whose number a requirement holds for."""
+    """The releases in the data whose number a requirement applies to."""
     return tuple(row for row in pairs_by_package().get(package, ()) if holds(row.version))

@@ -1,4 +1,4 @@
-"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not bring itself."""
+"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not provide itself."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
         GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc} or newer; {place} has {glibc}",
         GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, but {place} has {glibc}",
         GlibcMatch.TOO_NEW: (
-            f"a library of {title} asks for an executable stack, which glibc refuses from {build.execstack_glibc} on;"
-            f" {place} has {glibc}"
+            f"a library in {title} requires an executable stack, which glibc {build.execstack_glibc} and newer refuse; "
+            f"{place} has {glibc}"
         ),
         GlibcMatch.UNKNOWN: (
             f"{title} needs glibc {build.min_glibc} or newer; which glibc {place} has is not known"
@@ -101,7 +101,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
 
 
 class LibraryMatch(str, Enum):
-    """How a system CUDA toolkit serves a build that brings no CUDA of its own, best first."""
+    """How a system CUDA toolkit serves a build that provides no CUDA of its own, best first."""
 
     SAME = "same"
     STATED = "stated"  # another minor of the range that the build's makers state
@@ -129,7 +129,7 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
 
 
 def states_cuda(build: FrameworkBuild, toolkit: Toolkit) -> bool:
-    """Whether a build's makers state that it works with this CUDA of its major, beside the one it was built with."""
+    """Whether a build's makers state that it works with this CUDA of its major, next to the one it was built with."""
     same_major = build.cuda is not None and build.cuda.major == toolkit.version.major
     return build.cuda_min is not None and same_major and _inside(build, toolkit)
 
@@ -249,10 +249,10 @@ def gpu_on_cudnn(
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
     later = _came_with_later_cuda(cudnn, cuda, gpu, tables) if cuda is not None else None
     if later is not None and cuda is not None:
-        named = f"NVIDIA names {label} among the GPUs of cuDNN {cudnn.major} for CUDA {later.cuda.major}"
+        named = f"NVIDIA lists {label} among the GPUs that cuDNN {cudnn.major} supports with CUDA {later.cuda.major}"
         detail = (
-            f"{named}, not for CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} is "
-            f"safer than cuDNN {cudnn} for CUDA {cuda}"
+            f"{named}, but not with CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} "
+            f"is safer than cuDNN {cudnn} for CUDA {cuda}"
         )
         return Verdict("gpu-on-cudnn", "unknown", detail, later.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
@@ -282,7 +282,7 @@ def _came_with_later_cuda(cudnn: Version, cuda: Version, gpu: ComputeCapability,
 def _lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:
     """Whether NVIDIA names the very capability of a GPU, or one above it, among those of a cuDNN.
 
-    Where the lowest one is not on record, a GPU may be too old: that one is named is not known.
+    Where the lowest one is not known, a GPU may be too old: that one is named is not known.
     """
     low, high = row.min_compute_capability, row.max_compute_capability
     number = gpu.major, gpu.minor
@@ -301,7 +301,7 @@ def _made_for_others(
 ) -> CudnnRelease | None:
     """The newest of a cuDNN's rows where every CUDA that it is made for is older than the GPU; None where one is not.
 
-    A cuDNN that is older than all on record was made for no newer CUDA than the oldest.
+    A cuDNN that is older than all in the data was made for no newer CUDA than the oldest.
     """
     if not rows and tables.cudnns:
         oldest = min(row.version for row in tables.cudnns)

@@ -82,7 +82,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
             "a different GCC"
         ),
         CompilerEffort.IMPOSSIBLE: (
-            f"{system.title} has no package of a supported GCC: frameworks run, but nvcc cannot compile"
+            f"{system.title} has no package for a supported GCC: frameworks run, but nvcc cannot compile"
         ),
     }
     detail = f"{default.detail} (the {system.title} default); {hints[compiling_effort(system, toolkit)]}"
@@ -92,8 +92,8 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
 def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit] = ()) -> Verdict:
     """Whether the toolkit's installation guide lists this distribution.
 
-    A release that came out after the toolkit is in no list of its time. `toolkits` are all on record, oldest first, of
-    which a refusal names one that is known to support the system.
+    A release that came out after the toolkit is in no list of its time. `toolkits` are all in the data, oldest first,
+    of which a refusal names one that is known to support the system.
     """
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:
@@ -103,8 +103,8 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     if _came_later(system, toolkit):
         detail = (
             f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
-            f"does not support it there and has no packages of it for that system; only the unsupported runfile is left"
-            f"{_instead(system, toolkit, toolkits)}"
+            "does not support it there and has no packages for that system; the only option is the runfile, which is "
+            f"unsupported there{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
     from envkit.compat.cuda_ends import cuda_end
@@ -113,7 +113,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     if end is not None:
         detail = (
             f"NVIDIA does not support CUDA {toolkit.version} on {system.title}, for which CUDA {end.last_cuda} is the "
-            f"last. Only the unsupported runfile is left{_instead(system, toolkit, toolkits)}"
+            f"last. The only option is the runfile, which is unsupported there{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*end.sources, *toolkit.sources))))
     if listed is None or not toolkit.os_ids_complete:
@@ -139,7 +139,7 @@ def _came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
 
 def _instead(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> str:
     known = "; ".join(_known_to_fit(system, toolkit, toolkits))
-    return f". Known to fit: {known}" if known else ""
+    return f". Known combinations: {known}" if known else ""
 
 
 def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:

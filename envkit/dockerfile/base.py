@@ -108,6 +108,7 @@ def _system(
 
 
 def _latest(repository: str, matrix: Matrix) -> OperatingSystem | None:
-    """The release that `latest` means: what holds of the newest one that is known holds of later ones mostly too."""
+    """The release that `latest` means: what is true of the newest one that is known is true of later ones mostly
+    too."""
     images = [row for row in matrix.operating_systems if _WITH_LATEST[repository].fullmatch(row.base_image or "")]
     return max(images, key=lambda row: Version.find(row.os_id) or Version.of(0), default=None)

@@ -70,16 +70,18 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                     Status.WARN,
                     verdict.detail,
                     subject_of(package.line, wanted),
-                    impact=f"pip replaces the {framework_title(own.framework)} of {ground.base.image}; what was built "
+                    impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image}; what was built "
                     "for it may break.",
-                    remedy=Remedy(f"Use a release of {package.name} for that version, or start from another tag."),
+                    remedy=Remedy(
+                        f"Use a {package.name} release for the framework in the base image, or start from another tag."
+                    ),
                     sources=verdict.sources,
                 )
                 return
 
 
 def _goes_into_the_base(step: Step) -> bool:
-    """True for a command that certainly installs beside what the base has, dependencies included."""
+    """True for a command that certainly installs next to what the base has, dependencies included."""
     words = step.command.words
     if any(word.partition("=")[0] in _APART for word in words):
         return False

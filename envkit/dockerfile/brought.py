@@ -19,10 +19,11 @@ _EXACT = regex(r"torch==[\d.]+")
 
 
 def brought_torch(packages: Sequence[Package], unread: Iterable[ListFile]) -> Package | None:
-    """The torch that the first such package brings, called by the name of what brings it; None where none is certain.
+    """The torch that the first such package provides, called by the name of what provides it; None where none is
+    certain.
 
     A list that was not read may ask for a release of its own, which pip then leaves as it is: only what holds torch
-    at one release is certain behind it.
+    at one release is certain after it.
     """
     if any(normalized(one.name) == _TORCH for one in packages):
         return None

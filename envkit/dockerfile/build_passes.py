@@ -76,9 +76,9 @@ def _framework(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
     if any(package.name in names for step in ground.steps for package in step.packages):
         return
-    what = f"{own.framework} {own.version}" if own.version is not None else f"{own.framework}, in a build of its maker"
+    what = f"{own.framework} {own.version}" if own.version is not None else f"{own.framework}, built by its vendor"
     what += f", for CUDA {own.cuda}" if own.cuda is not None else ""
-    title = f"{ground.base.image} brings {what}, and no package that is named here replaces it"
+    title = f"{ground.base.image} includes {what}, and no package that is named here replaces it"
     yield _ok(faults.FRAMEWORK_IN_BASE, title, subject_of(ground.base.line, ground.base.image))
 
 

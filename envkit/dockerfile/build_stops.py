@@ -106,7 +106,7 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _devel_image(row: ImageTag, matrix: Matrix) -> str:
-    """The same image with the compiler, where it can still be pulled; else the supported one nearest to it."""
+    """The same image with the compiler, where it can still be pulled; otherwise the supported one nearest to it."""
     beside = tag_row(row.repository, row.tag.replace(row.flavor, "devel"), matrix)
     if beside is not None and beside.state not in GONE:
         return f"Build in {beside.repository}:{beside.tag}."

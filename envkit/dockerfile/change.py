@@ -32,7 +32,7 @@ class DockerfileChange:
 def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix) -> DockerfileChange | None:
     """The text, in which the check has `found` that, with as few errors as the known repairs leave; None if not fewer.
 
-    Raises SourceError for a text that is no Dockerfile.
+    Raises SourceError for a text that is not a Dockerfile.
     """
     findings, told, seen = tuple(found), list[str](), {text}
     before = len(_errors(findings))
@@ -74,7 +74,7 @@ def _step(
 
 
 def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:
-    """Whether the fault is gone and at most one has come in its place: behind one a build may meet another."""
+    """Whether the fault is gone and at most one has come in its place: after one a build may meet another."""
     errors_before, errors_after = _errors(before), _errors(after)
     gone = _count(errors_after, fault.id) < _count(errors_before, fault.id)
     return gone and len(errors_after) <= len(errors_before)

@@ -39,8 +39,8 @@ def check_dockerfile(
 ) -> tuple[Finding, ...]:
     """Every finding on a Dockerfile, failures first, then in the order of its lines; the request names GPUs and driver.
 
-    `beside` reads a file that lies beside the Dockerfile, by its name; None for one that cannot be read.
-    Raises SourceError for a text that is no Dockerfile.
+    `beside` reads a file that lies next to the Dockerfile, by its name; None for one that cannot be read.
+    Raises SourceError for a text that is not a Dockerfile.
     """
     stages = read_stages(text)
     found = contents(stages, matrix, beside)
@@ -83,7 +83,7 @@ def check_dockerfile(
 
 
 def _beside_the_system(found: Contents) -> Held | None:
-    """The CUDA that conda brings for a framework, where the system's is another."""
+    """The CUDA that conda provides for a framework, where the system's is another."""
     held = found.conda_cuda
     apart = held is not None and (found.cuda is None or held.version != found.cuda.version)
     return held if apart and any(item.tool == "conda" for item in found.wanted) else None
@@ -142,7 +142,7 @@ def _clashes(found: Contents) -> Iterator[Finding]:
             clash.verdict.detail,
             subject_of(package.line, f"{package.name}{package.spec}"),
             impact="If both are in one pip command, pip stops with a conflict; in separate commands, the later one "
-            "replaces packages of the earlier one.",
+            "replaces packages installed by the earlier one.",
             remedy=Remedy(together(clash)),
             sources=clash.verdict.sources,
         )
@@ -157,7 +157,7 @@ def _unknown_releases(found: Contents, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _companions(found: Contents, request: Request) -> Iterator[Finding]:
-    """The packages beside a framework that need newer GPUs than it."""
+    """The packages next to a framework that need newer GPUs than it."""
     for package in found.packages:
         for gpu in request.gpus:
             name = normalized(package.name)

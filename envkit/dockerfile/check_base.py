@@ -121,7 +121,11 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     name = f"{row.repository}:{row.tag}"
     gone = "it was deleted" if row.state == "deleted" else "it never existed"
     unsaid = name not in image
-    title = f"{image} without a tag means {name}, and that tag is gone: {gone}" if unsaid else f"{name} is gone: {gone}"
+    title = (
+        (f"{image} without a tag means {name}, and that tag no longer exists: {gone}")
+        if unsaid
+        else f"{name} no longer exists: {gone}"
+    )
     system = supported_beside(row, matrix)
     plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)

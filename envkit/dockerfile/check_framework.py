@@ -66,7 +66,7 @@ def _framework(
         yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.fix))
         return
     if build.cpu_only:
-        title = f"{build.named} comes as a CPU build: it will not use a GPU"
+        title = f"{build.named} is a CPU build: it will not use a GPU"
         yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
     gone = _gone_extra(build, wanted)
@@ -74,12 +74,12 @@ def _framework(
         title = f"{build.framework} {build.version} has no extra {gone.extra}: pip warns, and installs it without CUDA"
         yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package or wanted.package)))
         return
-    if wanted.tool == "pip":  # conda brings Python, NumPy and CUDA that suit, or refuses
+    if wanted.tool == "pip":  # conda provides Python, NumPy and CUDA that suit, or refuses
         yield from _build(build, wanted, found, request, subject, matrix)
 
 
 def _gone_extra(build: FrameworkBuild, wanted: Wanted) -> GoneExtra | None:
-    """The extra that the release no longer has, where no other one brings CUDA."""
+    """The extra that the release no longer has, where no other one provides CUDA."""
     gone = {row.extra: row for row in read(GoneExtra) if row.package == wanted.package and build.version >= row.since}
     left = [extra for extra in wanted.extras if extra not in gone and extra.startswith("cuda")]
     return None if left else next((gone[extra] for extra in wanted.extras if extra in gone), None)
@@ -141,14 +141,14 @@ def _around(
         where, glibc = found.base.system.title, found.base.system.glibc
         verdict = glibc_meets(build, glibc, where=where)
         if glibc_match(build, glibc) is GlibcMatch.TOO_NEW:
-            fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or use another release."
+            fix = f"Start from a distribution with a glibc older than {build.execstack_glibc}, or use another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
             fix = "Start from a newer distribution."
             yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
     origin = cuda_comes_from(build, wanted, found)
     if origin == "nowhere":
-        title = f"{wanted.package} {build.version} has no CUDA: it comes with {build.package}"
+        title = f"{wanted.package} {build.version} has no CUDA: the CUDA build is {build.package}"
         yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
         return
     from_system = origin == "system"
@@ -216,7 +216,7 @@ def _without_cuda(
         told = f"{title} it is not known which CUDA {source} contains"
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
-    if build.bundles_cuda:  # with its extra it would bring them
+    if build.bundles_cuda:  # with its extra it would provide them
         remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
     if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
         told = f"{title} the image has none: it will not use a GPU"
@@ -250,7 +250,7 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
 
 
 def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
-    """True where the framework requires NumPy, or something beside it that takes its newest version."""
+    """True where the framework requires NumPy, or something next to it that takes its newest version."""
     if build.framework != _TORCH or build.version < _TORCH_WITHOUT_NUMPY:
         return True
     rows = numpy_bringers()
@@ -259,7 +259,7 @@ def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
 
 
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
-    """What is to say of the NumPy that the file asks for, or that pip brings where nothing limits it."""
+    """What is to say of the NumPy that the file asks for, or that pip provides where nothing limits it."""
     titles = (matrix.source(key).title for key in build.sources)
     verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
     if verdict is None or (verdict.status != "fail" and not _brings_numpy(build, found)):

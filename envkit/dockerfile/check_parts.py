@@ -24,7 +24,7 @@ def status_of(verdict: Verdict) -> Status:
 
 
 def subject_of(line: int, what: str) -> str:
-    """Where a finding points: the line, and what stands there."""
+    """Where a finding points: the line, and what is there."""
     return f"line {line}: {what}"
 
 

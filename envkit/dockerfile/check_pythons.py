@@ -38,7 +38,7 @@ def other_python(stages: Sequence[BuildStage], callers: Callers | None) -> Itera
     told = " and ".join(sorted(str(version) for version in served))
     yield stop(
         faults.OTHER_PYTHON,
-        f"the container starts {started[0]}, which is Python {runs} here, and pip installs for Python {told}",
+        f"the container starts {started[0]}, which is Python {runs} here, but pip installs for Python {told}",
         subject_of(line, started[0]),
         impact="The program starts without the packages that were installed: No module named ….",
     )

@@ -46,7 +46,7 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
         yield finding(
             faults.DRIVER_TOO_OLD,
             Status.FAIL,
-            f"driver {driver} does not meet what the image asks for: NVIDIA_REQUIRE_CUDA={asked}",
+            f"driver {driver} does not meet the image's requirement: NVIDIA_REQUIRE_CUDA={asked}",
             subject,
             impact=f"The container does not start: unsatisfied condition: {asked}.",
             remedy=Remedy("Update the host driver, or use an older tag of the image."),

@@ -174,7 +174,8 @@ def _floor(cuda: Version | None, matrix: Matrix) -> Version | None:
 def _build_for_base(
     build: FrameworkBuild, python: Version | None, found: Contents, matrix: Matrix
 ) -> FrameworkBuild | None:
-    """The build that needs no newer driver than the base: of the same release where there is one, else the newest."""
+    """The build that needs no newer driver than the base: of the same release where there is one, otherwise the
+    newest."""
     fitting = [
         other
         for other in matrix.builds(build.framework)
@@ -188,7 +189,7 @@ def _build_for_base(
 
 
 def _frameworks(found: Contents) -> Iterator[Word]:
-    """The options that name what the image has: the frameworks that the file installs, else that of the base."""
+    """The options that name what the image has: the frameworks that the file installs, otherwise that of the base."""
     of_base = [found.base.own.framework] if found.base.own is not None else []
     for name in dict.fromkeys([item.framework for item in found.wanted] or of_base):
         yield from ("--framework", NAME(name))

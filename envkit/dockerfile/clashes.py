@@ -78,7 +78,7 @@ def together(clash: Clash) -> str:
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:
-    """The companions of torch that are pinned to a release that is not on record: nothing is known of those."""
+    """The companions of torch that are pinned to a release that is not known: nothing is known of those."""
     tied = [one for one in packages if one.tool == "pip" and one.wheel is None]
     pinned = [one for one in tied if normalized(one.name) in TIED_TO_TORCH and _PIN.fullmatch(one.spec)]
     lines = (
@@ -91,7 +91,7 @@ def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Pa
 
 
 def releases_of(package: Package) -> tuple[PackagePair, ...]:
-    """The releases on record that a requirement allows, oldest first."""
+    """The releases in the data that a requirement allows, oldest first."""
     try:
         wish = Wish.parse(package.spec.partition("+")[0], "pip")
     except ValueError:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _INDEX_SETTING = regex(r"(?:PIP|UV)_(?:EXTRA_INDEX_URL|INDEX_URL|FIND_LINKS|DEFAULT_INDEX|INDEX)[= ](\S+)")
 _SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* config|uv\.toml")
-# Conda's Python and packages need glibc: an image of a distribution with musl that has them brings it along.
+# Conda's Python and packages need glibc: an image of a distribution with musl that has them includes it, too.
 _LATER = 8  # Pythons after one that are looked at
 _GLIBC = regex(r"conda|mamba|miniforge|glibc")
 _DRIVER_PACKAGE = regex(
@@ -50,15 +50,15 @@ class Contents:
     """What the final image is made of, as far as the file tells; None and () where it does not."""
 
     base: Base
-    glibc: bool  # its name, what it is for or its commands tell of glibc, whatever the distribution has
+    glibc: bool  # its name, what it is for or its commands describe glibc, whatever the distribution has
     cuda: Held | None  # the system's
-    some_cuda: Mention | None  # what brings a CUDA whose version is not told
+    some_cuda: Mention | None  # what provides a CUDA whose version is not told
     cudnn: Version | None  # the system's; the major alone where only that is told
     some_cudnn: bool  # there is a cuDNN whose version is not told
     python: Version | None
     wanted: tuple[Wanted, ...]
     packages: tuple[Package, ...]  # in the order of their commands
-    conda_cuda: Held | None  # the CUDA that conda is told to bring
+    conda_cuda: Held | None  # the CUDA that conda is told to provide
     index_set: bool  # an index is set outside of the commands
     lists: tuple[ListFile, ...]
     wheels: tuple[tuple[int, Wheel, Version | None], ...]  # those that are named by their files, and pip's Python

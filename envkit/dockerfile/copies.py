@@ -1,4 +1,4 @@
-"""Follows a file of the image back through COPY, ADD and bind mounts to the one beside the Dockerfile."""
+"""Follows a file of the image back through COPY, ADD and bind mounts to the one next to the Dockerfile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOUNT = regex(r"type=(?!bind)|.*,type=(?!bind)")
 
 @record
 class Origin:
-    """Where a file of the image comes from: its name beside the Dockerfile, or what a heredoc writes into it.
+    """Where a file of the image comes from: its name next to the Dockerfile, or what a heredoc writes into it.
 
     `certain`: it is named itself, not a folder that may hold it.
     """
@@ -40,7 +40,7 @@ class _Brought:
     source: str
     target: str
     folder: bool  # the target is one
-    stage: str  # the stage or image that the source is in; '' for the files beside the Dockerfile
+    stage: str  # the stage or image that the source is in; '' for the files next to the Dockerfile
     body: str | None
 
 
@@ -77,7 +77,7 @@ class Copies:
                     yield Origin(_beside(source), certain, item.body)
 
     def likely(self, index: int, line: int, name: str) -> Iterator[str]:
-        """Files beside the Dockerfile that may be the one meant, where that one is put at another place than is named.
+        """Files next to the Dockerfile that may be the one meant, where that one is put at another place than is named.
 
         Those of its name that any stage is given; and, where the base image says which folder is the first, those of
         a folder that is copied there.
@@ -93,7 +93,7 @@ class Copies:
 
     @cached_property
     def _given(self) -> list[_Brought]:
-        """What any stage is given of the files beside the Dockerfile."""
+        """What any stage is given of the files next to the Dockerfile."""
         items = (item for stage in self._stages for item in self._all(stage.index).items)
         return list(dict.fromkeys(item for item in items if not item.stage and item.body is None))
 

@@ -34,7 +34,7 @@ _FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old whee
 
 
 def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
-    """True for a package that its index, its suffix, its name or what stands beside it says to be for the CPU."""
+    """True for a package that its index, its suffix, its name or what is next to it says to be for the CPU."""
     if wanted.tool == "conda":
         return wanted.variant == "cpu" or found.conda_cpu
     if _FOR_GPUS.search(wanted.places):
@@ -46,7 +46,7 @@ def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
 
 
 def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
-    """Whether a requirement takes what a row tells of; another index than the default one may have other builds."""
+    """Whether a requirement takes what a row describes; another index than the default one may have other builds."""
     if row.platform and (row.platform != found.platform or wanted.variant or not wanted.default_index):
         return False
     if row.architecture and row.architecture != found.base.architecture:
@@ -66,7 +66,7 @@ def cpu_on_purpose(
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
     gpu_meant = bool(request.gpus or request.driver or found.cuda or base)
-    title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
+    title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)
         return
@@ -77,9 +77,9 @@ def cpu_on_purpose(
         )
         remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
-        fix = "Install the GPU build that suits this image."
+        fix = "Install the GPU build that matches this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
-            fix = "Remove the CPU index setting, and install the GPU build that suits this image."
+            fix = "Remove the CPU index setting, and install the GPU build that matches this image."
         remedy = Remedy(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )
@@ -87,12 +87,12 @@ def cpu_on_purpose(
 
 
 def cpu_build(title: str, subject: str, command: Command) -> Finding:
-    """The finding on a build that comes for the CPU though nothing asks for that; `command` brings the CUDA build."""
+    """The finding on a build that comes for the CPU though nothing asks for that; `command` provides the CUDA build."""
     return finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
 
 
 def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | None:
-    """The GPU build that this image can serve: of the wanted version where there is one, else the newest."""
+    """The GPU build that this image can serve: of the wanted version where there is one, otherwise the newest."""
     builds = [build for build in matrix.builds(wanted.framework) if _serves(build, wanted, found, matrix)]
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
@@ -127,7 +127,8 @@ def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
             yield finding(
                 faults.CPU_BUILD,
                 Status.WARN,
-                "--torch-backend=auto takes the CPU build of torch: while an image is built, it finds no driver",
+                "--torch-backend=auto chooses the CPU build of torch, because there is no driver while an image is "
+                "being built",
                 subject_of(package.line, f"{package.name}{package.spec}"),
                 remedy=Remedy("Name the CUDA of the build: --torch-backend=cu…."),
             )

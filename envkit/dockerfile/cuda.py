@@ -47,7 +47,8 @@ class Held:
 
 
 def system_cuda(base: Base, script: Script, copied: Iterable[tuple[int, str]], matrix: Matrix) -> Held | None:
-    """The system CUDA: of a runfile or of packages, else of the base image, else of one that files are copied from."""
+    """The system CUDA: of a runfile or of packages, otherwise of the base image, otherwise of one that files are copied
+    from."""
     runfile = script.search(_RUNFILE)
     if runfile is not None:
         return Held(Version.parse(runfile.match[1]), runfile.line, runfile.match[0])
@@ -67,7 +68,7 @@ def system_cuda(base: Base, script: Script, copied: Iterable[tuple[int, str]], m
 
 
 def some_cuda(script: Script) -> Mention | None:
-    """What brings a CUDA whose version is not told."""
+    """What provides a CUDA whose version is not told."""
     return script.search(_SOME_CUDA)
 
 
@@ -87,7 +88,7 @@ def image_cuda(row: ImageTag | None, own: FrameworkImage | None, tag: str, repos
 def system_cudnn(
     base: Base, script: Script, copied: Iterable[tuple[int, str]], packages: list[Package], matrix: Matrix
 ) -> Version | None:
-    """The system cuDNN, the major alone where only that is told."""
+    """The system cuDNN, the major alone where only that is reported."""
     told = _told_cudnn(script)
     if told is not None:
         return told
@@ -98,7 +99,7 @@ def system_cudnn(
 
 
 def has_some_cudnn(script: Script) -> bool:
-    """True where something brings a cuDNN whose version is not told."""
+    """True where something provides a cuDNN whose version is not told."""
     return script.search(_SOME_CUDNN) is not None
 
 
@@ -126,7 +127,7 @@ def _image_cudnns(images: Iterable[tuple[ImageTag | None, str]]) -> Iterator[Ver
 
 
 def conda_cuda(packages: Iterable[Package]) -> Held | None:
-    """The CUDA that conda is told to bring."""
+    """The CUDA that conda is told to provide."""
     return _of_conda(packages, _CUDA_OF_CONDA)
 
 
@@ -142,11 +143,11 @@ def _of_conda(packages: Iterable[Package], names: Container[str]) -> Held | None
             continue
         found = Version.find(item.spec)
         if found is not None and not re.search(r"[<>!]", item.spec):
-            return Held(found, item.line, f"CUDA {found} of conda")
+            return Held(found, item.line, f"CUDA {found} from conda")
         label = _LABEL.search(" ".join(item.places.channels))
         if label:
             version = Version.parse(label.group(1))
-            return Held(version, item.line, f"CUDA {version} of conda")
+            return Held(version, item.line, f"CUDA {version} from conda")
     return None
 
 

@@ -65,7 +65,7 @@ def merged(items: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 
 def _as_one(group: list[Wanted]) -> Wanted:
-    """Several requirements of one package as one, where the first that names a variant stands."""
+    """Several requirements of one package as one, where the first that names a variant is."""
     return replace(
         next((item for item in group if item.variant), group[0]),
         extras=tuple(dict.fromkeys(extra for item in group for extra in item.extras)),

@@ -13,12 +13,12 @@ from envkit.dockerfile.stages import BuildStage, final_chain
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LIBRARIES = "LD_LIBRARY_PATH"
-_SCRIPT = regex(r"\S\.sh\b|entry_?point")  # what starts the container, unread, and may set the variable anew
+_SCRIPT = regex(r"\S\.sh\b|entry_?point")  # what starts the container, unread, and may set the variable again
 _OF_THE_DRIVER = regex(r"/(?:usr/)?lib(?:64|/\w+-linux-gnu)/?|/usr/local/nvidia/lib(?:64)?/?|.*\$.*")
 
 
 def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Finding]:
-    """What is to say of the variables that ENV leaves set, where the start of the container does not set them anew."""
+    """What is to say of the variables that ENV leaves set, where the start of the container does not set them again."""
     chain = final_chain(stages)
     started = " ".join(part.text for part in parts_of(chain, "CMD", "ENTRYPOINT"))
     visible = found.environment.get(_VISIBLE)
@@ -42,7 +42,7 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             Status.WARN,
             f"{_LIBRARIES} puts {first} before the driver's own libraries",
             subject_of(_line(chain, _LIBRARIES), _LIBRARIES),
-            impact="A program that loads libcuda.so gets the stub, and finds no GPU.",
+            impact="A program that loads libcuda.so gets the stub and finds no GPU.",
             remedy=Remedy("For linking, use LIBRARY_PATH or -L instead; neither affects the program at run time."),
         )
 

@@ -43,7 +43,7 @@ _NOTHING_INSTALLED = frozenset(
     {"run", "remove", "uninstall", "clean", "config", "download", "wheel", "list", "python", "tool"}
 )
 _JOINED = regex(r"(-[rifce])([^-=].*)")
-_LOCKS = regex(r"poetry|pdm")  # what they install stands in the project alone; pipenv takes packages too
+_LOCKS = regex(r"poetry|pdm")  # what they install is in the project alone; pipenv takes packages too
 _NO_LIST = (".toml", ".py", ".cfg")
 _WITH_VALUE = regex(
     r"-[npPrtGE]|--(?:name|prefix|root-prefix|python|python-version|platform|target|cache-dir|timeout|retries"
@@ -57,7 +57,7 @@ class Places:
     """Where a command looks for packages, as its options say."""
 
     index: str  # addresses that replace the default index
-    more: str  # addresses beside it
+    more: str  # addresses next to it
     channels: tuple[str, ...]
     backend: str  # the variant that uv is told to take
     nightly: bool  # pre-releases are let in
@@ -91,7 +91,7 @@ class ListFile:
 
 @record
 class _Call:
-    """One call of a tool: it stands at `place` among the words, and what follows its verb begins at `start`."""
+    """One call of a tool: it is at `place` among the words, and what follows its verb begins at `start`."""
 
     command: tuple[int, ...]
     words: tuple[Word, ...]
@@ -105,7 +105,7 @@ class _Call:
 
     @property
     def caller(self) -> str:
-        """The tool with what stands right before it: `python3.8 -m pip`."""
+        """The tool with what is right before it: `python3.8 -m pip`."""
         return " ".join(self.words[max(self.place - 2, 0) : self.place + 1])
 
     @property
@@ -116,7 +116,7 @@ class _Call:
 
 @record
 class _Given:
-    """What stands after the verb of a command: words that are no options, and the options that matter."""
+    """What is after the verb of a command: words that are no options, and the options that matter."""
 
     plain: tuple[Word, ...]
     options: tuple[tuple[str, Word], ...]

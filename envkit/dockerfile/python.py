@@ -62,7 +62,7 @@ class Pythons:
 def pythons_of(
     base: Base, own: Script, copied: Script, images: Iterable[str], chain: Iterable[BuildStage] = ()
 ) -> Pythons:
-    """What is told of them: `own` are the commands of the image itself, `copied` those of the other stages.
+    """What is described them: `own` are the commands of the image itself, `copied` those of the other stages.
 
     `images` are those that the stages start from whose Python packages are copied, `chain` the stages of the image.
     """
@@ -102,7 +102,7 @@ def _parts(image: str) -> tuple[str, str]:
 
 
 def _told(own: Script, copied: Script, conda: bool) -> Iterator[Mention | None]:
-    """Where a Python's version is told, the nearest to what runs first."""
+    """Where a Python's version is reported, the nearest to what runs first."""
     if conda:  # the environments of the image itself come before those that another stage hands over
         yield own.search(_OF_CONDA)
         yield copied.search(_OF_CONDA)

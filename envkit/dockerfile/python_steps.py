@@ -162,7 +162,7 @@ def _names(words: tuple[Word, ...], file: str) -> bool:
 
 
 def _new_pip(caller: str, state: Names) -> Iterator[Changed]:
-    """A pip beside the one of apt, which goes before that; the one of a Python 2 is no pip3."""
+    """A pip next to the one of apt, which goes before that; the one of a Python 2 is no pip3."""
     running = _running(caller, state)
     names = ("pip",) if running == _TWO or _is_python_two(caller, state) else _PIPS
     yield from (((_LOCAL, name), running) for name in names)

@@ -36,7 +36,7 @@ class Instruction:
 
     @property
     def text(self) -> str:
-        """What stands after the keyword and the flags."""
+        """What is after the keyword and the flags."""
         return self.body.text
 
 

@@ -144,7 +144,7 @@ class _From:
     base: Base
 
     def row(self, matrix: Matrix) -> ImageTag | None:
-        """What the tag says, whether it is on record or not; None for other images than nvidia/cuda."""
+        """What the tag says, whether it is known or not; None for other images than nvidia/cuda."""
         named = self.base.repository == CUDA_REPOSITORY
         return self.base.row or (as_row(self.base.tag, matrix) if named else None)
 

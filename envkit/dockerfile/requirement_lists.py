@@ -1,4 +1,4 @@
-"""Finds the requirements files that a Dockerfile names among the files beside it, and reads their lines."""
+"""Finds the requirements files that a Dockerfile names among the files next to it, and reads their lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES_A_FILE = frozenset({"-r", "--requirement", "-c", "--constraint"})
 
 
 def nothing_beside(name: str) -> str | None:
-    """The reader where no files are at hand."""
+    """The reader where no files are available."""
     return None
 
 
@@ -26,7 +26,7 @@ def nothing_beside(name: str) -> str | None:
 class Lists:
     """Reads files by the names that the RUN of one line of a stage gives them.
 
-    `beside` reads one by the name that it has beside the Dockerfile; `folder`: where the commands before went (cd).
+    `beside` reads one by the name that it has next to the Dockerfile; `folder`: where the commands before went (cd).
     """
 
     copies: Copies
@@ -93,7 +93,7 @@ def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def list_words(text: str, name: str) -> Iterator[str]:
-    """The lines of a requirements file as the words of a command; files that it names are those beside it."""
+    """The lines of a requirements file as the words of a command; files that it names are those next to it."""
     for line in list_lines(text):
         if not line.option:
             yield line.value

@@ -12,14 +12,14 @@ from envkit.dockerfile.shell import ShellCommand
 
 @record
 class Mention:
-    """Something that a command names, and the line on which it stands."""
+    """Something that a command names, and the line on which it is."""
 
     line: int
     match: re.Match[str]
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """What is there."""
         return self.match.group(self.match.lastindex or 0)
 
 

@@ -11,7 +11,7 @@ from envkit.dockerfile.shell_words import DECLARES, Scope, Simple, Text, Word, W
 _ASSIGNMENT = regex(r"([A-Za-z_]\w*)(\+?)=")
 _SHELL = regex(r"(?:.*/)?(?:ba|da|z|k|a)?sh")
 _TAKES_SCRIPT = regex(r"-[a-z]*c")
-# Words of the grammar that stand before a command, and those that end what they began.
+# Words of the grammar that are before a command, and those that end what they began.
 _LEADING = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _ENDING = frozenset({"fi", "done", "esac", "}"})
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
@@ -100,7 +100,7 @@ class _Script:
         self._scope = scope
         self._depth = depth
         self._branches = 0  # open if and case
-        self._asked = False  # a test stands before it in the chain
+        self._asked = False  # a test is before it in the chain
         self._conditional = False
 
     def commands(self, words: Words) -> Iterator[ShellCommand]:

@@ -50,7 +50,7 @@ class Text:
     starts: tuple[tuple[int, int], ...]
 
     def line(self, offset: int) -> int:
-        """The line in the file of what stands at that offset."""
+        """The line in the file of what is at that offset."""
         return self.starts[max(bisect_right(self.starts, offset, key=lambda start: start[0]) - 1, 0)][1]
 
     def without(self, head: int) -> Text:
@@ -126,15 +126,15 @@ class Words:
     def __init__(self, script: Text, scope: Scope, heredocs: Sequence[Text] = ()) -> None:
         self._script, self._text = script, script.text
         self._scope = scope
-        self._heredocs = list(heredocs)[::-1]  # bodies that stand elsewhere
+        self._heredocs = list(heredocs)[::-1]  # bodies that are elsewhere
         self._waiting: list[tuple[str, bool]] = []  # heredocs whose bodies follow this line
         self._position = 0
         self._words: list[Word] = []
         self._body: Text | None = None
         self._assigning = True  # its words so far only set variables
-        self._opened = False  # the command at hand waits for a heredoc
+        self._opened = False  # the command available waits for a heredoc
         self._pieces: list[str] = []
-        self._started: int | None = None  # where the word at hand starts
+        self._started: int | None = None  # where the word available starts
         self._endless: set[str] = set()  # signs that were seen to open what never ends
 
     def commands(self) -> Iterator[Simple]:
@@ -214,7 +214,7 @@ class Words:
         self._position += 2
 
     def _single(self, sign: str) -> None:
-        """A text that stands as it is; in backquotes it is what a command prints, which is not known."""
+        """A text that is as it is; in backquotes it is what a command prints, which is not known."""
         start = self._position
         end = -1 if sign in self._endless else self._text.find(sign, start + 1)
         if end < 0:
@@ -282,7 +282,7 @@ class Words:
                 self._end_word()
 
     def _spread(self, words: Sequence[str], position: int) -> None:
-        """Several words in place of one; what stands beside them joins the first and the last."""
+        """Several words in place of one; what is next to them joins the first and the last."""
         for number, word in enumerate(words):
             if number:
                 self._end_word()
@@ -295,7 +295,7 @@ class Words:
         return not any(self._pieces) and (not rest or rest[0] in _ENDS_A_WORD)
 
     def _assigns(self) -> bool:
-        """True where the word at hand is `NAME=…`, whose value is never split."""
+        """True where the word available is `NAME=…`, whose value is never split."""
         return self._assigning and any(_ASSIGNMENT.match(piece) for piece in self._pieces[:1])
 
     def _redirection(self) -> bool:

@@ -41,7 +41,7 @@ class Release:
 
 @record
 class Clause:
-    """One comparison of a requirement; `line` holds for `2.12.*`, and for conda's single `=`."""
+    """One comparison of a requirement; `line` applies to `2.12.*`, and for conda's single `=`."""
 
     operator: str
     release: Release
@@ -149,7 +149,7 @@ def package_release(build: FrameworkBuild) -> Release:
 
 
 def taken(wish: Wish, builds: Iterable[FrameworkBuild]) -> list[FrameworkBuild]:
-    """The builds whose package the wish holds for; each release is asked once."""
+    """The builds whose package the wish applies to; each release is asked once."""
     held: dict[object, bool] = {}
     found = []
     for build in builds:

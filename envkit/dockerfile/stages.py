@@ -88,7 +88,7 @@ def _stage(
     parent = names.get(image.lower()) if image else None
     environment = {} if parent is None else dict(earlier[parent].environment)
     arguments: dict[str, str] = {}
-    values = ChainMap(environment, arguments)  # ENV goes before an ARG of the same name, wherever that stands
+    values = ChainMap(environment, arguments)  # ENV goes before an ARG of the same name, wherever that is
     body = []
     for instruction in group[1:]:
         if instruction.keyword == "ARG":

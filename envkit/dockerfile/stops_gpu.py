@@ -27,7 +27,7 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
     # BuildKit hands a GPU to that RUN; images for Jetson are built with nvidia as the default runtime.
     if "--device" in ground.tells or ground.base.jetson:
         return
-    # Something in the file may bring a stand-in for it, or makes sure that it is there.
+    # Something in the file may provide a stand-in for it, or makes sure that it is there.
     stand_in = "smi" in ground.tells or any(_SMI in word for one in ground.commands for word in one.words[1:])
     for step in ground.steps:
         words = step.command.words
@@ -36,7 +36,7 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
         if needs:
             yield stop(
                 faults.GPU_AT_BUILD,
-                "this command needs a GPU, and there is none while an image is built",
+                "this command needs a GPU, and there is none while an image is being built",
                 command_subject(step.command),
                 impact="The build fails here even on a machine with a GPU: only Docker's legacy builder, with nvidia "
                 "as the default runtime, exposes one.",

@@ -87,8 +87,8 @@ def other_cuda_version(ground: Ground) -> Iterator[Finding]:
         named = _OF_CUDA.fullmatch(word)
         if named is not None and named["version"] != f"{named['major']}.{named['minor']}":
             release = f"{named['major']}.{named['minor']}"
-            told = f"{word.partition('=')[0]} is of CUDA {release}, and has no version {word.partition('=')[2]}"
-            yield _no_version(word, told, "Leave the version out, or name one of that CUDA release.")
+            told = f"{word.partition('=')[0]} belongs to CUDA {release}, and has no version {word.partition('=')[2]}"
+            yield _no_version(word, told, "Omit the version, or name one from that CUDA release.")
             return
 
 
@@ -96,8 +96,10 @@ def no_such_cudnn(ground: Ground) -> Iterator[Finding]:
     """The first cuDNN package whose version leaves out the last number, without which apt has none."""
     for word in _asked_of_apt(ground):
         if _SHORT_CUDNN.fullmatch(word):
-            told = f"there is no {word}: cuDNN packages have versions of four numbers"
-            yield _no_version(word, told, "Write all four numbers, for a CUDA that this cuDNN was built for.")
+            told = f"there is no {word}: cuDNN package versions have four numbers"
+            yield _no_version(
+                word, told, "Write all four numbers, and use a CUDA version that this cuDNN was built for."
+            )
             return
 
 
@@ -147,7 +149,7 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
         if added and arguments(step.command, APT, ("update",)) is not None and step.command.decisive:
             yield stop(
                 faults.APT_KEY_REFUSED,
-                f"apt of {system.title} refuses the key of NVIDIA's repository for {other['os']}",
+                f"apt in {system.title} refuses the key of NVIDIA's repository for {other['os']}",
                 command_subject(step.command),
                 impact="The build stops with: The repository is not signed.",
                 sources=row.sources,
@@ -156,7 +158,7 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
 
 
 def asks(ground: Ground) -> Iterator[Finding]:
-    """The first installation at which apt asks, as it brings more packages than were named."""
+    """The first installation at which apt asks, as it provides more packages than were named."""
     if not ground.plain or not ground.first or "assume-yes" in ground.tells:
         return
     names = {row.package: row for row in read(AskingPackage)}
@@ -173,7 +175,7 @@ def asks(ground: Ground) -> Iterator[Finding]:
         if row is not None and not answered and step.command.decisive:
             yield stop(
                 faults.APT_ASKS,
-                f"apt asks before it installs what {row.package} needs, and no answer comes: -y is missing",
+                f"apt asks before it installs the dependencies of {row.package}, and gets no answer: -y is missing",
                 command_subject(step.command),
                 impact="The build stops with: Do you want to continue? [Y/n] Abort.",
                 sources=row.sources,

@@ -67,7 +67,7 @@ def option_refused(ground: Ground) -> Iterator[Finding]:
 
 
 def unbuildable(ground: Ground) -> Iterator[Finding]:
-    """The first release without a wheel for its Python whose source cannot be built any more."""
+    """The first release without a wheel for its Python whose source cannot be built anymore."""
     names = {row.package for row in read(UnbuildablePackage)}
     for step in ground.steps:
         for package in step.packages:
@@ -79,8 +79,8 @@ def unbuildable(ground: Ground) -> Iterator[Finding]:
             if row is not None and python is not None and python >= row.python:
                 yield stop(
                     faults.PACKAGE_REFUSES,
-                    f"{package.name}{package.spec} has no wheel for Python {python.release(2)}, and its source cannot"
-                    " be built any more",
+                    f"{package.name}{package.spec} has no wheel for Python {python.release(2)}, and its source can no "
+                    "longer be built",
                     subject_of(package.line, f"{package.name}{package.spec}"),
                     impact="The build stops while pip builds it.",
                     fix=f"Use a newer release of {package.name}.",
@@ -99,7 +99,7 @@ def system_sync(ground: Ground) -> Iterator[Finding]:
                 "uv sync has no option --system",
                 command_subject(step.command),
                 impact="The build stops with: unexpected argument '--system'.",
-                fix="Set UV_PROJECT_ENVIRONMENT to the environment that is meant, or use uv pip install --system.",
+                fix="Set UV_PROJECT_ENVIRONMENT to the target environment, or use uv pip install --system.",
             )
             return
 
@@ -113,7 +113,7 @@ def metadata_refused(ground: Ground) -> Iterator[Finding]:
             needs = f"needs {row.requires}" if row.repository else f"requires {row.requires}"
             yield stop(
                 faults.PIP_REFUSES_METADATA,
-                f"{row.package} {needs}, which pip refuses since {row.since}",
+                f"{row.package} {needs}, which pip has refused since {row.since}",
                 command_subject(step.command),
                 impact="The build stops: pip finds no version that it accepts.",
                 sources=row.sources,
@@ -175,7 +175,7 @@ def index_lacks(ground: Ground) -> Iterator[Finding]:
             if row is not None and row.index in package.places.index and name not in there:
                 yield stop(
                     faults.INDEX_WITHOUT_PACKAGE,
-                    f"{package.places.index} has no {package.name}, and --index-url holds for the whole command",
+                    f"{package.places.index} has no {package.name}, and --index-url applies to the whole command",
                     subject_of(package.line, f"{package.name}{package.spec}"),
                     impact="The build stops with: No matching distribution found.",
                     sources=row.sources,
@@ -202,8 +202,8 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
         if replaced:
             yield stop(
                 faults.PIP_OUTDATES_ITSELF,
-                f"pip {row.pip} of {system.title if system else ''} has replaced itself by the newest pip, which does"
-                " not run on its Python",
+                f"pip {row.pip} in {system.title if system else ''} has replaced itself with the newest pip, which "
+                "does not run on its Python",
                 command_subject(step.command),
                 impact="The build stops with: SyntaxError.",
                 sources=row.sources,

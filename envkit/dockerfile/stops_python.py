@@ -51,7 +51,7 @@ def managed(ground: Ground) -> Iterator[Finding]:
 
 
 def pip_missing(ground: Ground) -> Iterator[Finding]:
-    """The first call of pip in an image that has none, where nothing in the file may bring it."""
+    """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
     if system is None or system.package_manager != "apt" or not ground.plain or ground.tells & {"pip", "python"}:
         return
@@ -61,7 +61,7 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
         if _called_pip(_itself(step.command.words)):
             yield stop(
                 faults.PIP_MISSING,
-                f"{ground.base.image} has no pip, and nothing before installs it",
+                f"{ground.base.image} has no pip, and no earlier command installs it",
                 command_subject(step.command),
                 impact="The build stops: pip is not found.",
                 sources=("distribution-packages",),

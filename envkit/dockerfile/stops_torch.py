@@ -20,7 +20,7 @@ from envkit.tables.loader import read
 _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
-# Programs that bring no torch; whatever else runs, such as a script, may.
+# Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
     r"|add-apt-repository|ldconfig|update-alternatives"
@@ -64,7 +64,7 @@ def _named(compiled: Compiled) -> str:
 def _torch_missing(ground: Ground) -> Iterator[Finding]:
     """A package that imports torch while pip builds it, where torch certainly is not there yet.
 
-    pip runs the build before it installs anything of the same command, so that a torch beside it does not count.
+    pip runs the build before it installs anything of the same command, so that a torch next to it does not count.
     """
     fresh = ground.first and (ground.plain or ground.base.repository == _PYTHONS)
     if not fresh or "copied" in ground.tells or any(name.startswith("PIP_") for name in ground.environment):
@@ -75,7 +75,11 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
         needs = next((one for one in compiled_in(step) if _PIP.fullmatch(one.caller)), None)
         if needs is not None and command.decisive and not command.conditional:
             beside = any(normalized(one.name) == "torch" for one in step.packages)
-            when = "before it installs the torch of the same command" if beside else "and no torch is installed before"
+            when = (
+                ("before it installs torch, which the same command lists")
+                if beside
+                else "and no earlier command installs torch"
+            )
             yield stop(
                 faults.TORCH_HIDDEN,
                 f"pip builds {needs.name}, whose setup imports torch, {when}",
@@ -141,9 +145,9 @@ def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
                 continue
             yield stop(
                 faults.GPU_AT_BUILD,
-                f"the build of {compiled.name} looks for a GPU, as {variable} is not set",
+                f"the build of {compiled.name} looks for a GPU, because {variable} is not set",
                 command_subject(step.command, compiled.line),
-                impact="The build stops: it does not find out for which GPUs to compile.",
+                impact="The build stops: it cannot determine which GPUs to compile for.",
                 fix=f"Set {variable} to the compute capabilities of your GPUs, such as 80;86.",
                 sources=compiled.row.sources,
             )

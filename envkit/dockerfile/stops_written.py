@@ -34,9 +34,9 @@ def joined(ground: Ground) -> Iterator[Finding]:
         if word is not None:
             yield stop(
                 faults.COMMANDS_JOINED,
-                f"{step.command.words[0]} takes {word} for an argument",
+                f"{step.command.words[0]} treats {word} as an argument",
                 command_subject(step.command),
-                impact="The build stops: the arguments are not what the command takes.",
+                impact="The build stops: the command does not accept these arguments.",
             )
             return
 
@@ -67,7 +67,7 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
         if lists and "install" in words and "://" not in lists[0] and "$" not in lists[0] and command.decisive:
             yield stop(
                 faults.LIST_MISSING,
-                f"nothing puts {lists[0]} into the image",
+                f"{lists[0]} is never copied into the image",
                 subject_of(lists[0].line, lists[0]),
                 impact="The build stops with: Could not open requirements file.",
             )

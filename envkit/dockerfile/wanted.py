@@ -70,7 +70,7 @@ def _listed_names(framework: str, matrix: Matrix) -> set[str]:
 def chosen_build(
     wanted: Wanted, found: Contents, matrix: Matrix, allowed: Callable[[FrameworkBuild], bool] = lambda build: True
 ) -> FrameworkBuild | Problem:
-    """The build, or why there is none; `allowed` says whether what stands beside it leaves a build in question."""
+    """The build, or why there is none; `allowed` says whether what is next to it leaves a build in question."""
     builds = [
         build
         for build in matrix.builds(wanted.framework)
@@ -94,7 +94,7 @@ def chosen_build(
     fitting = _taken(wish, named, allowed)
     if fitting and _has_own_place(wanted, builds):
         told = f"It is not known which build of {wanted.package}{wanted.spec} {wanted.places} has"
-        return Problem(Status.UNKNOWN, told, f"envkit knows only the default index of {wanted.package}.")
+        return Problem(Status.UNKNOWN, told, f"envkit knows only the default index for {wanted.package}.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
     candidates = _of_variant(wanted, fitting, named, found)
@@ -107,7 +107,7 @@ def chosen_build(
 
 
 def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[FrameworkBuild], bool]) -> list[FrameworkBuild]:
-    """The builds that a wish takes; a pin is installed or refused as it stands, whatever is beside it."""
+    """The builds that a wish takes; a pin is installed or refused as it is, whatever is next to it."""
     offered = taken(wish, named)
     fitting = [build for build in offered if allowed(build)]
     return offered if wish.exact is not None and not fitting else fitting
@@ -174,18 +174,21 @@ def _of_variant(
         fix = f"Add {option}." if option else "Name that index."
         return Problem(Status.FAIL, told, fix, _newest(of_cuda))
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
-        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip looks for it: {wanted.places}"
+        told = (
+            f"{wanted.package}{wanted.spec}+{wanted.variant} is not on the index where pip looks for it: "
+            f"{wanted.places}"
+        )
         option = next(filter(None, map(_place_option, of_cuda)), "")
         return Problem(
             Status.FAIL,
             told,
-            f"Use {option} instead." if option else "Name the index of that suffix.",
+            f"Use {option} instead." if option else "Name the index for that suffix.",
             _newest(of_cuda),
         )
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
             return of_cuda or _no_variant(wanted, fitting, named)
-        # Beside the default index: the newest release of both, and of one release the build with the suffix.
+        # Next to the default index: the newest release of both, and of one release the build with the suffix.
         return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
@@ -196,7 +199,7 @@ def _of_variant(
 
 
 def _places_of(build: FrameworkBuild) -> set[str]:
-    """The addresses that hold a build beside the default index."""
+    """The addresses that hold a build next to the default index."""
     return {place.rstrip("/") for place in (build.index_url, build.find_links) if place}
 
 
@@ -207,7 +210,7 @@ def _newest(builds: list[FrameworkBuild]) -> FrameworkBuild | None:
 def _place_option(build: FrameworkBuild) -> str:
     """The option of pip that names where a build is: its index, or else the page that lists its files.
 
-    It is asked beside the default index, which has the other packages; the suffix says which build is taken.
+    It is asked next to the default index, which has the other packages; the suffix says which build is taken.
     """
     if build.index_url:
         return f"--extra-index-url {build.index_url}"
@@ -221,11 +224,9 @@ def _is_of_other_places(wanted: Wanted) -> bool:
 
 
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
-    """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
+    """The rows for the CUDA that conda is reported; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
-        told = (
-            f"Nothing here says which CUDA conda chooses for {wanted.package}{wanted.spec}, or whether it chooses any"
-        )
+        told = f"Nothing here determines which CUDA version conda chooses for {wanted.package}{wanted.spec}, if any"
         return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
     of_cuda = [
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
@@ -269,7 +270,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
 
 
 def _companions(build: FrameworkBuild) -> frozenset[str]:
-    """The packages that stand beside a build, by name."""
+    """The packages that are next to a build, by name."""
     names = (re.match(r"[\w.-]+", line) for line in build.companions)
     return frozenset(normalized(name.group()) for name in names if name)
 
@@ -293,7 +294,7 @@ def names_variant(build: FrameworkBuild) -> bool:
 def cuda_comes_from(build: FrameworkBuild, wanted: Wanted, found: Contents) -> str:
     """Where a build has its CUDA from: `inside`, the `system`, or `nowhere` for one that comes without any.
 
-    An extra may bring it, a plugin beside it, or a suffix of one of its parts (jaxlib==0.4.26+cuda12.cudnn89).
+    An extra may provide it, a plugin next to it, or a suffix of one of its parts (jaxlib==0.4.26+cuda12.cudnn89).
     """
     if build.bundles_cuda is False:
         return "system"

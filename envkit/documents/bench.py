@@ -43,7 +43,7 @@ def read_baseline(document: object, path: str) -> dict[str, float]:
     """The medians of a baseline. Raises SourceError for what is none."""
     found = document.get("baseline") if isinstance(document, dict) else None
     if not isinstance(found, dict) or not all(_is_median(value) for value in found.values()):
-        raise SourceError(f"--baseline: {path} is no baseline.", "Create one with --save-baseline.")
+        raise SourceError(f"--baseline: {path} is not a baseline.", "Create one with --save-baseline.")
     return {str(name): float(value) for name, value in found.items()}
 
 

@@ -18,7 +18,7 @@ from envkit.tables.rows import FrameworkBuild
 def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]:
     """The commands in their order; none for a plan that chooses nothing, as for a Jetson.
 
-    pip brings what is packaged. A toolkit on the system, what comes as an image and what is built from source are
+    pip provides what is packaged. A toolkit on the system, what comes as an image and what is built from source are
     brought by envkit's own commands.
     """
     choice = plan.choice
@@ -38,7 +38,7 @@ def beyond_packages(plan: Plan) -> str:
     if plan.request.container:
         return "the plan is for an image"
     if images := images_of(plan):
-        return f"it comes as the image {images[0]}"
+        return f"it is distributed as the image {images[0]}"
     if built := from_source(plan):
         return f"{title_of(built[0])} is built from source"
     if _of_the_system(plan):
@@ -52,7 +52,7 @@ def images_of(plan: Plan) -> list[str]:
 
 
 def from_source(plan: Plan) -> list[FrameworkBuild]:
-    """The builds that no package brings."""
+    """The builds that no package provides."""
     return [build for build in plan.choice.builds if not installed_by_pip(build, plan.choice)]
 
 

@@ -36,7 +36,7 @@ class PackageList:
 
     @property
     def comments(self) -> list[str]:
-        """What stands above the packages, a sentence a line."""
+        """What is above the packages, a sentence a line."""
         driver = (f"The machine needs NVIDIA driver {self.driver} or newer.",) if self.driver else ()
         lines = (f"{self.title}. Written by envkit.", *driver, *(f"Note: {note}." for note in self.notes))
         return [f"# {line}" for line in lines]
@@ -48,7 +48,7 @@ class PackageList:
 
     @property
     def index_names(self) -> dict[str, str]:
-        """The indexes beside the default one, each with a name: `torch-cu124` of torch from what ends in whl/cu124."""
+        """The indexes next to the default one, each with a name: `torch-cu124` of torch from what ends in whl/cu124."""
         found: dict[str, str] = {}
         for line, index in self.requirements:
             if index:
@@ -57,7 +57,7 @@ class PackageList:
 
     @property
     def pages(self) -> tuple[str, ...]:
-        """The pages of files that pip looks at beside each index."""
+        """The pages of files that pip looks at next to each index."""
         return tuple(dict.fromkeys(call.find_links for call in self.calls if call.find_links))
 
     def _index(self, call: PipInstall) -> str:
@@ -98,5 +98,5 @@ def in_one_file(packages: PackageList, form: str) -> list[str]:
     lines = one_file(packages.calls)
     if lines is None:
         told = "its packages come from different indexes, which one file cannot keep apart"
-        raise EnvkitError(f"--format {form}: {told}.", "The formats pyproject, pixi, uv, and pip can.")
+        raise EnvkitError(f"--format {form}: {told}.", "Use pyproject, pixi, uv, or pip, which can.")
     return lines

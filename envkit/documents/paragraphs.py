@@ -18,7 +18,7 @@ def paragraphs(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield finding.impact
     if finding.because_of:
-        yield f"Caused by {finding.because_of}; goes away with it."
+        yield f"Caused by {finding.because_of}; fixing that fixes this, too."
     if finding.remedy:
         yield "\n".join((f"Fix: {finding.remedy.summary}", *(f"$ {line}" for line in finding.remedy.commands)))
     seen = [(item.fact, item.value, seen_in(item)) for item in finding.evidence]

@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Evidence
 
-_TEXT_WITHOUT_FILE = "text"  # the source of what stands in a text that was pasted
+_TEXT_WITHOUT_FILE = "text"  # the source of what is in a text that was pasted
 _SUBJECT = regex(r"(?:(?P<included>.{1,400}?) )?line (?P<line>\d{1,9}):")  # as check_parts and subject write it
 
 
@@ -31,7 +31,8 @@ def line_of(evidence: Iterable[Evidence]) -> Place | None:
 
 
 def place_in_file(name: str, subject: str) -> Place | None:
-    """Where the subject of a finding on a file points: a line of the file, or of one that it includes beside itself."""
+    """Where the subject of a finding on a file points: a line of the file, or of one that it includes next to
+    itself."""
     match = _SUBJECT.match(subject)
     if match is None:
         return None

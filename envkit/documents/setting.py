@@ -50,11 +50,11 @@ def _ended_system(plan: Plan) -> str:
     told = {verdict.relation for verdict in plan.verdicts if verdict.status == "warn"}
     if plan.choice.os is None or plan.request.os_id is not None or "os-is-maintained" not in told:
         return ""
-    return f"the plan needs {plan.choice.os.title}, which gets no more updates"
+    return f"the plan needs {plan.choice.os.title}, which no longer gets updates"
 
 
 def _for_native(plan: Plan) -> str:
     if plan.choice.needs_toolkit:
         where = f" on {plan.choice.os.title}" if plan.choice.os is not None else ""
-        return f"CUDA {plan.choice.cuda} is installed{where} beside what is there"
-    return "the packages bring their CUDA, so the system needs no more than the driver"
+        return f"CUDA {plan.choice.cuda} is installed{where} alongside existing software"
+    return "the packages include CUDA, so the system needs only the driver"

@@ -66,14 +66,14 @@ class Verdict:
 
     @property
     def lead(self) -> str:
-        """What stands before the title of a failure that is not certain."""
+        """What is before the title of a failure that is not certain."""
         return (
             "" if self.status is not Status.FAIL or self.confidence is Confidence.CERTAIN else _LEADS[self.confidence]
         )
 
     @property
     def heading(self) -> str:
-        """The title as a heading says it, behind a colon: how sure it is stands at its end."""
+        """The title as a heading says it, after a colon: how sure it is is at its end."""
         if self.status is Status.FAIL and self.confidence is not Confidence.CERTAIN:
             return f"{self.title} ({_SURENESS[self.confidence]})"
         return f"{self.title} (warning)" if self.status is Status.WARN else self.title
@@ -189,7 +189,7 @@ def _outweighed(environment: Environment, message: Message) -> bool:
 
 
 def unread(environment: Environment) -> bool:
-    """True for a pasted text in which no reader found a fact and no known message stands."""
+    """True for a pasted text in which no reader found a fact and no known message is."""
     known = [message for message in environment.messages.value or () if message.signature not in _OWN_WORDS]
     if environment.origin != PASTED or known:
         return False
@@ -205,7 +205,7 @@ def _other_maker(environment: Environment) -> str:
 
 
 def _shows_nothing(environment: Environment) -> bool:
-    """True for a pasted text of a machine whose facts all stand there in somebody's own words."""
+    """True for a pasted text of a machine whose facts all are there in somebody's own words."""
     if environment.origin != PASTED:
         return False
     sources = [seen.source for path, seen in walk(environment) if seen.known and path != "messages"]

@@ -64,7 +64,7 @@ def read_baseline(text: str, name: str) -> Baseline:
     _refuse_unknown(document, ("must", "machines"), name)
     must, machines = document.get("must", []), document.get("machines", [])
     if not isinstance(must, list) or not isinstance(machines, list) or not machines:
-        raise SourceError(f"{name}: a baseline needs a list `must` and at least one [[machines]].", _AGAIN)
+        raise SourceError(f"{name}: a baseline needs a `must` list and at least one [[machines]] section.", _AGAIN)
     _refuse_unknown(must, KEYS, name)
     return Baseline(tuple(_section(entry, name) for entry in machines), frozenset(must), name)
 
@@ -107,8 +107,8 @@ def _word(value: object, key: str, name: str) -> str:
         return str(value).lower()
     if not isinstance(value, (str, int)):
         raise SourceError(
-            f"{name}: {key} is neither a text nor a whole number.",
-            'Write a text such as "550.54.15", or a list of them.',
+            f"{name}: {key} is neither a string nor a whole number.",
+            'Write a string such as "550.54.15", or a list of strings.',
         )
     word = str(value)
     if word.startswith(_OPERATORS):

@@ -64,9 +64,9 @@ def baseline_gaps(hosts: Iterable[HostResult], baseline: Baseline) -> tuple[Gap,
         elif fits is None:
             reasons.setdefault(("not known which [[machines]] match", False), []).append(host.name)
         elif unknown:
-            reasons.setdefault((f"must {', '.join(unknown)}: not known", True), []).append(host.name)
+            reasons.setdefault((f"required but unknown: {', '.join(unknown)}", True), []).append(host.name)
         elif expected and host.traits.keys().isdisjoint(expected):
-            reasons.setdefault(("nothing that is expected is known", False), []).append(host.name)
+            reasons.setdefault(("none of the expected traits is known", False), []).append(host.name)
     return tuple(Gap(reason, tuple(names), must) for (reason, must), names in reasons.items())
 
 

@@ -90,7 +90,7 @@ def judged_host(
         HostResult(
             name,
             state,
-            (answer.lead + answer.title)[:_LONGEST],  # the state stands beside it
+            (answer.lead + answer.title)[:_LONGEST],  # the state is next to it
             cause,
             traits_of(environment),
             explained,

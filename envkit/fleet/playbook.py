@@ -67,7 +67,7 @@ def variables(own: Mapping[str, str], folder: str, config: str = "") -> dict[str
 
 
 def _needed(folder: str) -> dict[str, str]:
-    """What the results need, whatever a configuration says: variables stand above it."""
+    """What the results need, whatever a configuration says: variables are above it."""
     return {
         "ANSIBLE_CALLBACK_PLUGINS": f"{folder}/callback_plugins",
         "ANSIBLE_STDOUT_CALLBACK": PLUGIN.removesuffix(".py"),
@@ -79,10 +79,10 @@ def _needed(folder: str) -> dict[str, str]:
 
 
 def inventory_of(names: Sequence[str]) -> str:
-    """Names as an inventory of one line. Raises RequestError for none, and for what is no name of a host."""
+    """Names as an inventory of one line. Raises RequestError for none, and for what is not a name of a host."""
     if not names:
         raise RequestError(
-            "--inventory: no host is given.", "Give an inventory file, or names with commas between them."
+            "--inventory: no host was given.", "Give an inventory file, or names with commas between them."
         )
     for name in names:
         if not _NAME.fullmatch(name):

@@ -104,7 +104,7 @@ def is_node(name: str) -> bool:
 def node_lists(report: FleetReport) -> dict[str, list[str]]:
     """The names of the hosts that pass, fail, and of which neither is known, as schedulers take them.
 
-    A name that a scheduler would read as several, or as an option, stands in none.
+    A name that a scheduler would read as several, or as an option, is in none.
     """
     open_ones = unproven(report)
     lists: dict[str, list[str]] = {"passing": [], "failing": [], "unknown": []}

@@ -157,7 +157,7 @@ def without_maker(name: str) -> str:
 
 
 def _models(environment: Environment) -> str | None:
-    """By their ids on the bus, which a broken driver does not hide; else as the driver calls them."""
+    """By their ids on the bus, which a broken driver does not hide; otherwise as the driver calls them."""
     pci, gpus = environment.pci_gpus, environment.gpus
     if pci.known:
         return _set_of((without_maker(gpu.name) or f"device 10de:{gpu.device_id}" for gpu in pci.get()), absent=True)

@@ -15,7 +15,7 @@ _MOST = 100  # lines of what it said
 
 
 def ansible_playbook() -> str:
-    """The program's path: beside this Python, else on PATH. Raises RequestError."""
+    """The program's path: next to this Python, otherwise on PATH. Raises RequestError."""
     beside = os.path.join(os.path.dirname(sys.executable or ""), "ansible-playbook")
     if os.access(beside, os.X_OK):
         return beside

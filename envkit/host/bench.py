@@ -29,7 +29,7 @@ class BenchChild:
 
 
 def modules_of(python: str, names: Sequence[str], variables: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Which of these modules an interpreter finds, without importing them; and why nobody knows, else ''."""
+    """Which of these modules an interpreter finds, without importing them; and why nobody knows, otherwise ''."""
     if foreign := foreign_place(python, variables):
         return (), foreign
     answer = run_child([python, "-c", _FIND, *names], variables, _FIND_LIMIT_S)
@@ -58,7 +58,7 @@ def run_measuring(
 
 
 def _patience(limit_s: float) -> Patience:
-    """Each measurement that begins has the limit anew; other output, however much, wins no time."""
+    """Each measurement that begins has the limit again; other output, however much, wins no time."""
     until, seen = time.monotonic() + limit_s, 0
 
     def left(written: bytes | bytearray) -> float:

@@ -81,7 +81,7 @@ def follow_child(
 
 
 def ending(result: CommandResult) -> str:
-    """How a child ended, in words: the signal that killed it, else its last words, else its status."""
+    """How a child ended, in words: the signal that killed it, otherwise its last words, otherwise its status."""
     if result.exit_code < 0:
         try:
             return f"the child died of {signal.Signals(-result.exit_code).name}"

@@ -23,7 +23,7 @@ _SHARE = 0.5  # of the time that is left: one test that hangs must leave some fo
 def deep(variables: Mapping[str, str], limit_s: float, python: str = "") -> Observed[Mapping[str, object]]:
     """`{"measurements": […]}`, of every test that could be started within `limit_s` seconds in `python`.
 
-    By default that is the Python of the active environment, else the one on PATH.
+    By default that is the Python of the active environment, otherwise the one on PATH.
     """
     from importlib.resources import files
 
@@ -58,7 +58,7 @@ def _one_of(usable: list[int], asked: str | None) -> str:
 
 
 def _interpreter(variables: Mapping[str, str]) -> str:
-    """The Python of the active environment, else the one on PATH."""
+    """The Python of the active environment, otherwise the one on PATH."""
     prefix = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
     if prefix:
         return f"{prefix}/bin/python"

@@ -21,7 +21,7 @@ COPY_BYTES = 64 << 20  # the GPUs may be at work for somebody
 COPY_ROUNDS = 8
 SIDE = 64  # of the square image and matrices; small, and large enough for a real kernel
 TOLERANCE = 1e-2  # TensorFloat-32 rounds to ten bits
-IN_USE = (2, 46)  # out of memory, device unavailable: others have the GPU, which is no fault of it
+IN_USE = (2, 46)  # out of memory, device unavailable: others have the GPU, which is not a fault of it
 
 
 class CallFailed(Exception):  # noqa: N818 - no error of Python

@@ -10,7 +10,7 @@ from envkit.model import Observed, Problem, found, missing
 
 
 def nearest_socket(variables: Mapping[str, str]) -> Observed[str]:
-    """The URL of the engine that a client would use: DOCKER_HOST, else the first socket that is there."""
+    """The URL of the engine that a client would use: DOCKER_HOST, otherwise the first socket that is there."""
     chosen = variables.get("DOCKER_HOST")
     if chosen:
         return found(chosen, "DOCKER_HOST")

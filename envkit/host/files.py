@@ -136,7 +136,7 @@ class Files:
 
 
 def readable(text: str) -> str:
-    """The text with bytes that are no UTF-8 replaced: such a name may stand on a disk, and not in a report."""
+    """The text with bytes that are no UTF-8 replaced: such a name may be on a disk, and not in a report."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

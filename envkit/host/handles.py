@@ -95,12 +95,12 @@ class _Steps:
 
     @property
     def here(self) -> int:
-        """The open number of where the walker stands."""
+        """The open number of where the walker is."""
         return self._handles[-1]
 
     @property
     def handle(self) -> Handle:
-        """The handle of where the walker stands."""
+        """The handle of where the walker is."""
         return Handle(self.here, self.names[-1], self._handles[-2]) if self.names else Handle(self.here, ".", self.here)
 
     def enter(self, name: str, follow: bool) -> str | None:

@@ -15,10 +15,10 @@ from envkit.base.errors import LimitError
 from envkit.host.stops import imports
 
 FOREIGN_S = 9.0  # of what somebody else wrote about a machine, read and judged
-_MEMORY = 240 << 20  # bytes that the process may fill beside what it holds
+_MEMORY = 240 << 20  # bytes that the process may fill next to what it holds
 _SPARE = 20 << 20  # beyond which nothing is given: an interpreter without memory for its own words ends badly
 _LOOK_S = 0.02  # of processor time, between two looks
-_AGAIN_S = 1.0  # until it is told once more, should a handler on the way have swallowed it
+_AGAIN_S = 1.0  # until it is reported once more, should a handler on the way have swallowed it
 _ENDING = frozenset((__file__, contextlib.__file__))  # what runs when the block is left
 _DATA = 5  # column of statm: the pages that RLIMIT_DATA counts
 

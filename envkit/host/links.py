@@ -11,7 +11,7 @@ _MAX_STEPS = 4000  # links can be made to take any number of turns
 
 
 class Walker(Protocol):
-    """Somebody who stands in a folder of some file system."""
+    """Somebody who is in a folder of some file system."""
 
     def enter(self, name: str, follow: bool) -> str | None:
         """Step to `name`; where that is a link and to be followed, stay and give what it says. May raise OSError."""

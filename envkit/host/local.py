@@ -16,7 +16,7 @@ from envkit.model import Observed, Problem, found, missing
 if TYPE_CHECKING:
     from envkit.host.programs import Programs
 
-# Reading these takes locks inside the driver, so a driver in trouble can keep the reader for ever.
+# Reading these takes locks inside the driver, so a driver in trouble can keep the reader forever.
 _MAY_HANG = ("/proc/driver/nvidia/gpus/",)
 _READ_LIMIT_S = 2.0
 _KERNEL_LOG = "/dev/kmsg"
@@ -156,7 +156,7 @@ class LocalHost:
             name=f"ask {subject}",
             daemon=True,
         )
-        if started(thread):  # it is asked later where no thread can be had
+        if started(thread):  # it is asked later where no thread can be obtained
             self._ahead[subject] = thread, answers
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
@@ -195,7 +195,7 @@ def _kernel_log(limit: int) -> Observed[bytes]:
         while size < limit:
             try:
                 record = os.read(descriptor, 8192)
-            except BrokenPipeError:  # this record was overwritten meanwhile; the next one stands
+            except BrokenPipeError:  # this record was overwritten in the meantime; the next one counts
                 continue
             if not record:
                 break

@@ -14,7 +14,7 @@ from envkit.base.errors import OutputError
 
 
 class NewFolder:
-    """The folder while it is made: `path` is where it stands until it is whole."""
+    """The folder while it is made: `path` is where it is until it is whole."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)

@@ -73,7 +73,7 @@ class _Answers:
 
 
 def _patience(said: bytes | bytearray, deadline: float) -> float:
-    """Half of the time that is left for a GPU while others wait behind it, all of it for anything else."""
+    """Half of the time that is left for a GPU while others wait after it, all of it for anything else."""
     left = deadline - time.monotonic()
     last = next(_objects(bytes(said).rstrip().rpartition(b"\n")[2].decode("utf-8", "replace")), {})
     return left / 2 if last.get("waiting") else left

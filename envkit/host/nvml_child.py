@@ -7,7 +7,7 @@
     {"call": 0, "waiting": 7}
     {"device": {"index": 0, "name": "NVIDIA A100-SXM4-80GB", "pci_address": "00000000:65:00.0", …}}
 
-A line with `call` stands before what may never return: a call, or everything about one GPU, behind which others are
+A line with `call` is before what may never return: a call, or everything about one GPU, behind which others are
 `waiting`. Arguments are the indexes of GPUs to leave out: an earlier child asked them.
 
 The keys of a device are the fields of `envkit.model.Gpu`. A key is left out where NVML says "not supported"; `error`

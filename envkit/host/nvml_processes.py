@@ -2,7 +2,7 @@
 
 The entries of this list have had 16, 24 and 32 bytes; some drivers changed the size without changing the call's name,
 and so did some releases of pynvml. With the wrong size every entry but the first is garbage, and garbage looks like
-processes that are gone. So the list is asked for with untouched bytes behind it, which tell how far the driver wrote.
+processes that are gone. So the list is asked for with untouched bytes after it, which tell how far the driver wrote.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def _with_library(subject: str, variables: Mapping[str, str]) -> Mapping[str, st
 
 
 def _without_child(subject: str, variables: Mapping[str, str]) -> dict[str, object] | None:
-    """What the child would answer where a look at the files already says that there is nothing to ask; else None."""
+    """What the child would answer where a look at the files already says that there is nothing to ask; otherwise
+    None."""
     if subject == "nodes" and not _has_nodes():
         return {}
     library = _LIBRARIES.get(subject)

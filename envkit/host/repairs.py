@@ -115,7 +115,7 @@ def replace_text(path: str, text: str) -> None:
             Path(new).write_text(text, "utf-8")
             os.chmod(new, usual_mode(real))
             if os.path.exists(real):
-                shutil.copystat(real, new)  # what belongs to it beside the mode, as an access list
+                shutil.copystat(real, new)  # what belongs to it next to the mode, as an access list
     except OSError as error:
         raise StepFailed(f"cannot write {path}: {error.strerror}.") from error
 
@@ -155,7 +155,7 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def put_back(state: Mapping[str, Any], root: bool) -> Work:
-    """The command that brings a path back to a state."""
+    """The command that provides a path back to a state."""
     path = str(state["path"])
     if state["is"] == "absent":
         return Work(("rm", "-f", "--", path), root)

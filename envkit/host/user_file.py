@@ -1,4 +1,4 @@
-"""Text files that the user names on the command line, and those beside them that they name."""
+"""Text files that the user names on the command line, and those next to them that they name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # by the shell, as 
 def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
     """The text of the file that `option` names, `-` for standard input. Raises SourceError in one line.
 
-    A byte that is not UTF-8, as in a comment in Latin-1, becomes a replacement character; a file with a NUL is no text,
-    unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is.
+    A byte that is not UTF-8, as in a comment in Latin-1, becomes a replacement character; a file with a NUL is not a
+    text, unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is.
     """
     data = _bytes(option, path, limit)
     if len(data) > limit:
@@ -40,7 +40,7 @@ def opened(path: str) -> IO[bytes]:
 
     Whoever unpacked a stranger's folder did not choose to wait for a pipe in it. A file of the kernel that has no end,
     such as /proc/kmsg, ends where one would wait for more. Root follows no link of a user to a file of somebody else:
-    what is told of it would leave the circle that may read it.
+    what is described it would leave the circle that may read it.
     """
     if path.startswith(_HANDED_OVER):
         return open(path, "rb")  # noqa: SIM115 - the caller closes it
@@ -86,7 +86,7 @@ def named_folder(option: str, path: str) -> str:
 
 def read_beside(path: str, name: str) -> str | None:
     """The text of the file `name` in the folder of the file that the user named; None where `read_inside` has none,
-    and beside standard input."""
+    and next to standard input."""
     return None if path == "-" else read_inside(os.path.dirname(os.path.realpath(path)), name)
 
 

@@ -26,7 +26,8 @@ def replacing(path: str) -> Iterator[str]:
 
 
 def usual_mode(path: str, executable: bool = False) -> int:
-    """The mode of the file that is replaced, so that what was closed to others stays so; else that of a new file."""
+    """The mode of the file that is replaced, so that what was closed to others stays so; otherwise that of a new
+    file."""
     umask = os.umask(0)
     os.umask(umask)
     run = 0o111 & ~umask if executable else 0
@@ -38,7 +39,7 @@ def usual_mode(path: str, executable: bool = False) -> int:
 
 @contextmanager
 def _beside(path: str) -> Iterator[str]:
-    """A new empty file in the folder of `path`, for its owner alone, gone afterwards. Raises OSError.
+    """A new empty file in the folder of `path`, for its owner alone, gone afterward. Raises OSError.
 
     Its name is known before there is such a file: a signal between the two leaves nothing.
     """

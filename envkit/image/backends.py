@@ -12,7 +12,7 @@ from envkit.tables import images as data
 
 
 def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) -> Plan | NoPlan:
-    """The plan with the backends of its frameworks, resolved anew; the plan itself where none is missing.
+    """The plan with the backends of its frameworks, resolved again; the plan itself where none is missing.
 
     Where nothing holds both, the plan stays as it was and its warnings say which backend is missing.
     """

@@ -28,7 +28,7 @@ def choose_base(
             own.image, "named with --base", has_cuda=own.cuda(choice, devel), has_cudnn=own.cudnn(choice, devel)
         )
     system = require_system(choice)
-    flavor = wanted_flavour(choice, options)
+    flavor = wanted_flavor(choice, options)
     tag = choice.base_image
     if tag is not None and tag.flavor != flavor:
         tag = choose_tag(choice, options, tags, data.tag_cudnn(tag.cudnn))
@@ -46,11 +46,11 @@ def choose_base(
 def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], cudnn: int | None) -> ImageTag | None:
     """The supported tag to start from; None for the plain distribution, a base of the user's or an official image.
 
-    `cudnn` is the major that it should bring; a tag without cuDNN is taken where there is none that does.
+    `cudnn` is the major that it should provide; a tag without cuDNN is taken where there is none that does.
     """
     if options.slim or options.base or options.official:
         return None
-    flavor = wanted_flavour(choice, options)
+    flavor = wanted_flavor(choice, options)
     planned = choice.base_image
     wanted = None if flavor == "base" else cudnn
     if (
@@ -83,7 +83,7 @@ def plain_image(system: OperatingSystem) -> str:
     return system.base_image if ":" in system.base_image else f"{system.base_image}:latest"
 
 
-def wanted_flavour(choice: Choice, options: ImageOptions) -> str:
+def wanted_flavor(choice: Choice, options: ImageOptions) -> str:
     """devel when asked for, runtime when the framework needs system CUDA, base when it carries its own."""
     if options.devel:
         return "devel"

@@ -1,4 +1,5 @@
-"""The cuDNN of an image: the base brings it, an archive with a checksum does, or a package where there is a Python."""
+"""The cuDNN of an image: the base provides it, an archive with a checksum does, or a package where there is a
+Python."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _LAST = 10**6  # a minor version that no line reaches
 
 
 def base_cudnn(choice: Choice, request: Request, tags: Iterable[ImageTag], matrix: Matrix) -> int | None:
-    """The cuDNN major that one of these tags should bring; None where none brings what the plan wants.
+    """The cuDNN major that one of these tags should provide; None where none provides what the plan wants.
 
     A framework wants the major of the plan. Where none is named any cuDNN will do that was not ruled out: a base
     that has one is smaller and better kept than one that is put on top.
@@ -43,7 +44,7 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     Raises EnvkitError where a cuDNN that was asked for has no way into the image.
     """
     if choice.cuda is None:
-        return replace(choice, cudnn=None, cudnn_version=None)  # what a build was made with, and no image brings
+        return replace(choice, cudnn=None, cudnn_version=None)  # what a build was made with, and no image provides
     if not choice.needs_toolkit:
         return choice
     if choice.cudnn is None:
@@ -64,7 +65,7 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     missing = f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture}"
     if choice.cudnn.pip_package and not choice.builds:
         raise EnvkitError(
-            f"{missing} is known to envkit as a Python package only, and this image has no Python.",
+            f"envkit knows {missing} only as a Python package, and this image has no Python.",
             "Add --python, or choose another --cudnn.",
         )
     raise EnvkitError(f"No archive of {missing} with a checksum is known to envkit.", "Choose another --cudnn.")

@@ -45,7 +45,7 @@ def download_stage(
     system: OperatingSystem, plain: str, mirrors: Mirrors, purposes: Iterable[str] = (), extra: Iterable[str] = ()
 ) -> Stage:
     """The stage that others fetch and unpack in: curl, certificates, the packages of `purposes` and `extra` ones."""
-    base = Base(plain, "where files are fetched and unpacked; nothing but their content is kept")
+    base = Base(plain, "a stage that fetches and unpacks files; only their contents are kept")
     return Stage(DOWNLOAD, base, download_steps(system, mirrors, purposes, extra))
 
 

@@ -104,7 +104,7 @@ def extension_stage(
 
 
 def _headers(source: PythonSource | None, system: OperatingSystem) -> tuple[str, ...]:
-    """The packages with Python's headers; a Python from elsewhere brings them."""
+    """The packages with Python's headers; a Python from elsewhere provides them."""
     if source is None or source.way not in _PACKAGED:
         return ()
     default = system.default_python is not None and source.python.release(2) == system.default_python.release(2)
@@ -125,7 +125,9 @@ def _compilers(one: Extension, choice: Choice, options: ImageOptions, matrix: Ma
             "Choose another --cuda or --os.",
         )
     base = choose_base(replace(own, base_image=tag), wanted, matrix.supported_image_tags, True)
-    return replace(base, why="supported tag; where what has no wheel is compiled with the nvcc of the framework's CUDA")
+    return replace(
+        base, why="supported tag; packages without a wheel are compiled there with the nvcc of the framework's CUDA"
+    )
 
 
 def _toolkit(build: FrameworkBuild, matrix: Matrix) -> Toolkit | None:
@@ -146,7 +148,7 @@ def _arguments(found: tuple[Extension, ...], plan: Plan, build: FrameworkBuild, 
         if targets and not fitting:
             raise EnvkitError(
                 f"{one.requirement} has no code for {', '.join(gpu.sm for gpu in targets)}.",
-                f"Omit it, or choose a GPU of compute capability {oldest} or newer.",
+                f"Omit it, or choose a GPU with compute capability {oldest} or higher.",
             )
         for pair in one.row.variables:
             name, _, value = pair.partition("=")
@@ -163,7 +165,7 @@ def _families(targets: Iterable[ComputeCapability]) -> tuple[str, ...]:
 
 
 def _compiling(found: tuple[Extension, ...], mirrors: Mirrors) -> tuple[Run, ...]:
-    """The runs that bring the tools of the builds and make the wheels.
+    """The runs that provide the tools of the builds and make the wheels.
 
     pip would keep a wheel under its source alone and give it out again after the GPUs have changed: no cache.
     """

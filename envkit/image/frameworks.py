@@ -29,7 +29,7 @@ _PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the 
 def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
     """The pip calls of the plan's packages, then those of the user's own.
 
-    A base with CUDA libraries brings those that frameworks load without requiring them, NCCL among them.
+    A base with CUDA libraries provides those that frameworks load without requiring them, NCCL among them.
     """
     cudnn = None if base.has_cudnn else _cudnn_package(choice)
     calls = pip_calls(choice, mirrors, with_libraries=not base.has_cuda, also=[cudnn] if cudnn else [])
@@ -37,7 +37,7 @@ def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: 
 
 
 def _cudnn_package(choice: Choice) -> str | None:
-    """The package of the plan's system cuDNN where no archive with a checksum brings it."""
+    """The package of the plan's system cuDNN where no archive with a checksum provides it."""
     row = choice.cudnn if choice.needs_toolkit else None
     return row.pip_package if row is not None and archive_of(row) is None else None
 
@@ -82,7 +82,7 @@ def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
         having = sorted({os_id for row in read(PackageSet) if row.purpose == missing for os_id in row.os_ids})
         names = ", ".join(build.framework for build in choice.builds)
         way = f"Choose --os {having[0]}." if having else "Choose another --os."
-        raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is known to envkit.", way)
+        raise EnvkitError(f"{names} loads {missing}, and envkit knows no {system.os_id} package for that.", way)
     version = str(choice.python or "")
     purposes = _once(_purposes(choice))
     return tuple(name for purpose in purposes for name in data.packages(purpose, system, version=version))
@@ -94,7 +94,7 @@ def lacking(choice: Choice, system: OperatingSystem) -> str | None:
 
 
 def _purposes(choice: Choice) -> Iterator[str]:
-    """What the frameworks load from packages; an interpreter from elsewhere brings its own library."""
+    """What the frameworks load from packages; an interpreter from elsewhere provides its own library."""
     own = choice.python_source is not None and choice.python_source.way in _PACKAGED
     for needed in (data.need(build) for build in choice.builds):
         yield from (name for name in (needed.packages if needed else ()) if own or name != _PYTHON)
@@ -112,7 +112,7 @@ def needs_headers(choice: Choice) -> bool:
 
 
 def loader_calls(choice: Choice) -> tuple[str, ...]:
-    """The calls that frameworks need where the loader was not told of the libraries that came as wheels."""
+    """The calls that frameworks need where the loader was not described the libraries that came as wheels."""
     needs = (data.need(build) for build in choice.builds if build.bundles_cuda and build.package)
     return tuple(needed.loader for needed in needs if needed and needed.loader)
 

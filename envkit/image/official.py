@@ -34,7 +34,7 @@ def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     """
     choice = plan.choice
     if len(choice.builds) != 1:
-        raise EnvkitError("--from official: an official image holds one framework.", "Name one --framework.")
+        raise EnvkitError("--from official: an official image contains one framework.", "Name one --framework.")
     build = choice.builds[0]
     image = official_image(build, options, plan.request, matrix)
     told = plan.request.os_id if "os_id" in plan.request.asked else None
@@ -100,7 +100,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
 
 def _notes(plan: Plan, tag: ImageTag, image: str, options: ImageOptions) -> Iterator[str]:
     if tag.state not in PROVEN:
-        yield f"The tag {image} follows the project's naming; it was not verified."
+        yield f"The tag {image} follows the project's naming scheme; it was not verified."
     if "python" in plan.request.asked and plan.choice.python is None:
         yield f"the Python version of {image} is not known to envkit, so --python could not be checked"
     if options.digest:

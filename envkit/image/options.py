@@ -1,4 +1,4 @@
-"""What the user asks of an image beside the versions."""
+"""What the user asks of an image next to the versions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def entrypoint_words(entrypoint: str) -> tuple[str, ...]:
     """The words of a command as a shell splits it. Raises RequestError for one that it cannot split."""
     if not entrypoint.isprintable():
         raise RequestError(
-            f"--entrypoint: {entrypoint!r} has characters that are not drawn.", "Put longer programs into a file."
+            f"--entrypoint: {entrypoint!r} contains invisible characters.", "Put longer programs into a file."
         )
     try:
         split = tuple(shlex.split(entrypoint))
@@ -100,5 +100,5 @@ def entrypoint_words(entrypoint: str) -> tuple[str, ...]:
             f"--entrypoint: {entrypoint!r} is not a complete command ({str(error).lower()}).", "Close its quotes."
         ) from None
     if not split:
-        raise RequestError("--entrypoint: the command must not be empty.", "Leave it out, or give a command.")
+        raise RequestError("--entrypoint: the command must not be empty.", "Omit it, or pass a command.")
     return split

@@ -1,4 +1,4 @@
-"""The user's own base image: what its name says of its distribution and its CUDA, and whether it can be had."""
+"""The user's own base image: what its name says of its distribution and its CUDA, and whether it can be obtained."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OwnBase:
 
     image: str
     system: OperatingSystem | None
-    family: str  # a distribution that is known, in a release that is not; else ''
+    family: str  # a distribution that is known, in a release that is not; otherwise ''
     cuda_tag: bool
     row: ImageTag | None
 
@@ -93,7 +93,7 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
         raise RequestError(
             f"--base {image}: its name does not say which release of {base.family} it is,"
             " or envkit does not know that release.",
-            f"Say what it is, or what it is closest to, with --os: {releases}.",
+            f"Specify what it is, or what it is closest to, with --os: {releases}.",
         )
     row = base.row
     if row is not None and row.cuda is not None and row.flavor != "base" and not request.frameworks:
@@ -113,7 +113,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
     if base.cuda_tag:
         state = base.row.state if base.row else ""
         told = {
-            "deleted": "was deleted from its registry: the build works only where a copy was kept",
+            "deleted": "was deleted from its registry: the build works only on machines that still have a copy",
             "never": "never existed",
             "unsupported": "is past its end of support and may be deleted",
             "": "is not a tag known to envkit, and may not exist",
@@ -169,7 +169,7 @@ def _names(system: OperatingSystem, name: str) -> set[str]:
 
 
 def _family(repository: str, matrix: Matrix) -> str:
-    """The known distribution whose image this is, in a release that is not known; else ''."""
+    """The known distribution whose image this is, in a release that is not known; otherwise ''."""
     last = repository.rpartition("/")[2]
     for system in matrix.operating_systems:
         name, _ = _id_parts(system)

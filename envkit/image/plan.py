@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def image_plan(request: Request, options: ImageOptions, matrix: Matrix) -> Plan | NoPlan:
-    """The plan that an image can hold for the request, or why there is none. Raises RequestError."""
+    """The plan that an image can apply to the request, or why there is none. Raises RequestError."""
     plan = resolved(request, options, matrix)
     return plan if isinstance(plan, NoPlan) else for_image(plan, options, matrix)
 

@@ -147,5 +147,5 @@ def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, 
 
 
 def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:
-    """A step that uses pip, with its cache and the secrets `ca` and `pip` at hand."""
+    """A step that uses pip, with its cache and the secrets `ca` and `pip` available."""
     return Run(commands, caches=(PIP_CACHE,), secrets=SECRETS, bind=bind, ignore=ignore, why=why)

@@ -10,7 +10,7 @@ from envkit.base.platforms import JETSON
 from envkit.base.settings import Mirrors, refuse_logins
 from envkit.compat.system import image_fits
 from envkit.compat.verdict import Verdict
-from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
+from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavor
 from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.extensions import extension_stage, extensions, smoke_lines, wheels_step, without
@@ -61,13 +61,13 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     refuse_logins(
         (*mirrors.addresses(), *(("--pip", package) for package in options.pip)),
         "the file and in the layers of the image",
-        "Remove the password. Give it to the build as a secret instead, by "
-        "RUN --mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
+        "Remove the password. Pass it to the build as a secret instead, with RUN "
+        "--mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
     )
     if plan.request.platform == JETSON:
         raise EnvkitError(
-            "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack needs.",
-            "Start from the image that NVIDIA makes for the JetPack on your Jetson.",
+            "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack requires.",
+            "Start from NVIDIA's image for the JetPack on your Jetson.",
         )
     plan = for_image(plan, options, matrix)
     choice = plan.choice
@@ -117,7 +117,7 @@ def _named_base(options: ImageOptions, matrix: Matrix) -> OwnBase | None:
 
 
 def _notes(plan: Plan, options: ImageOptions, base: Base, own: OwnBase | None) -> tuple[str, ...]:
-    """What the user should know beside the plan's own warnings."""
+    """What the user should know next to the plan's own warnings."""
     missing = options.digest and base.digest is None
     foreign = own is not None and not own.cuda_tag and _lacks_headers(plan.choice, options, base)
     return (
@@ -144,7 +144,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     elif choice.builds and not _by_pip(choice):
         choice = replace(choice, python=own_python(plan, matrix), python_source=None)
     tags = matrix.supported_image_tags
-    flavor = wanted_flavour(choice, options)
+    flavor = wanted_flavor(choice, options)
     wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavor, tags), matrix)
     own = _named_base(options, matrix)
     tag = choose_tag(choice, options, tags, wanted) if own is None else own.row
@@ -165,7 +165,7 @@ _NO_CUDNN = "the image has no cuDNN: envkit knows no matching image, archive wit
 
 
 def _by_pip(choice: Choice) -> bool:
-    """True when pip brings one of the plan's frameworks."""
+    """True when pip provides one of the plan's frameworks."""
     return any(installed_by_pip(build, choice) for build in choice.builds)
 
 
@@ -233,7 +233,7 @@ def _python(
     mirrors: Mirrors,
     compiling: tuple[FrameworkBuild, ...],
 ) -> PythonSetup:
-    """The Python of the image: none where nothing is installed with pip; compiled frameworks bring their own."""
+    """The Python of the image: none where nothing is installed with pip; compiled frameworks provide their own."""
     by_pip = _by_pip(choice) or _installs(options)
     if not by_pip and choice.python is None or (compiling and not by_pip):
         return PythonSetup((), (), (), (), ())

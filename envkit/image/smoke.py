@@ -55,7 +55,7 @@ def _import_lines(framework: Framework) -> list[str]:
 
 
 def _companion_lines(framework: Framework, companions: Iterable[str]) -> list[str]:
-    """The imports of the packages that the plan installs beside a framework."""
+    """The imports of the packages that the plan installs next to a framework."""
     test = data.smoke_test(framework.name)
     pinned = {line.partition("==")[0] for line in companions}
     return [f"python -c 'import {name}'" for name in (test.companions if test else ()) if name in pinned]

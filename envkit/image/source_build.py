@@ -35,7 +35,7 @@ def source_build(
 ) -> SourceBuild | None:
     """The build from source on `base`, which has the compilers of CUDA; None for a framework that has packages.
 
-    `first` are steps that come before it, such as those that bring cuDNN.
+    `first` are steps that come before it, such as those that provide cuDNN.
     """
     rows = data.source_steps(build)
     if build.package is not None or not rows:

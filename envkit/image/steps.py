@@ -1,4 +1,4 @@
-"""The steps that bring an image's Python packages, and runs of one kind joined into one layer."""
+"""The steps that provide an image's Python packages, and runs of one kind joined into one layer."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def pip_words(call: PipInstall) -> str:
 
 
 def pip_step(call: PipInstall, options: ImageOptions) -> Run:
-    """One call of pip; one that brings the user's own packages says so."""
+    """One call of pip; one that provides the user's own packages says so."""
     own = bool(options.pip) and all(line in call.requirements for line in options.pip)
-    why = "Your own packages, in a separate layer because they change most often; pinned only where you pinned them."
+    why = "Your own packages, in a separate layer because they change most often; pinned only if you pinned them."
     command = f"python -m pip install\n{pip_words(call)}"
     return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
 
@@ -73,7 +73,7 @@ def locked_step(file: str) -> Run:
     """What a file pins, with its hashes."""
     target = "/tmp/requirements.lock"
     command = f"python -m pip install --require-hashes --no-deps --requirement {target}"
-    why = "Every package with the hashes that the index gave when the file was written."
+    why = "Every package, with the hashes that the index had when the file was written."
     return pip_run((command,), bind=f"{file}:{target}", ignore=("DL3059",), why=why)
 
 

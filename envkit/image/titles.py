@@ -45,6 +45,6 @@ def image_name(plan: Plan) -> str:
 def no_digest(image: str) -> str:
     """What to do about a base whose digest nobody recorded."""
     return (
-        f"no digest of {image} is known to envkit, so only its tag is used; to pin it, look it up with"
-        f" docker buildx imagetools inspect {image} and give --base {image}@sha256:DIGEST"
+        f"no digest of {image} is known to envkit, so only its tag is used; to pin it, look it up with docker buildx "
+        f"imagetools inspect {image} and pass --base {image}@sha256:DIGEST"
     )

@@ -1,4 +1,4 @@
-"""What an installation without a network has to bring along."""
+"""What an installation without a network has to include."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FetchedFile:
 def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ...]:
     """The arguments of `pip` that fetch the frameworks' wheels for the target's Python and C library, all in one go.
 
-    Fetched one by one, each would bring the newest of what it needs, which need not suit the others.
+    Fetched one by one, each would provide the newest of what it needs, which need not suit the others.
     """
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is None:
@@ -65,7 +65,7 @@ def _places(frameworks: list[InstallFramework]) -> tuple[str, ...]:
 
 
 def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
-    """Raises EnvkitError for a Python that no bundle can bring along, and for a file that nothing can verify."""
+    """Raises EnvkitError for a Python that no bundle can include, and for a file that nothing can verify."""
     if work.unverified and not accept_unverified:
         raise EnvkitError(
             f"--bundle: no published checksum is known for {', '.join(file.name for file in work.unverified)}.",

@@ -1,4 +1,4 @@
-"""The driver: which packages to try, which kernel module fits the GPUs, and what runfile stands behind them."""
+"""The driver: which packages to try, which kernel module fits the GPUs, and what runfile is after them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
     """The steps of `--with-driver`. Raises RequestError when no GPU is named, EnvkitError when no driver fits."""
     if plan.request.container:
         raise EnvkitError(
-            "A container has no driver of its own.", "Omit --with-driver; install the driver on the host."
+            "A container has no driver of its own.", "Omit --with-driver, and install the driver on the host."
         )
     if not plan.request.gpus:
         raise RequestError(
@@ -67,7 +67,8 @@ def _last_branch(gpus: tuple[TargetGpu, ...]) -> int | None:
 
 
 def _headers(plan: Plan) -> tuple[str, ...]:
-    """The packages of the kernel's headers: as the driver's row says, as the distribution's does, else as usual."""
+    """The packages of the kernel's headers: as the driver's row says, as the distribution's does, otherwise as
+    usual."""
     system = plan.choice.os
     rows = for_os(read(DriverPackageRow), system.os_id) if system else ()
     if rows:
@@ -164,13 +165,13 @@ def _chosen(text: str, mirrors: Mirrors) -> tuple[Download | None, str | None]:
         name = unquote(urlsplit(text).path).rsplit("/", 1)[-1]
         if not name or not all(letter.isalnum() or letter in "._+-" for letter in name):
             raise RequestError(
-                "--driver-runfile: this URL does not end in a file name.", "Give the direct URL of the file."
+                "--driver-runfile: this URL does not end in a file name.", "Pass the direct URL of the file."
             )
         return Download(name, mirrors.rewrite(text), "none", ""), None
     if not text.startswith("/"):
         raise RequestError(
             f"--driver-runfile: {text} is relative, but the script may run elsewhere.",
-            "Give the file's absolute path on the target, or its URL.",
+            "Pass the file's absolute path on the target, or its URL.",
         )
     return None, text
 

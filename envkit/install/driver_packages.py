@@ -1,4 +1,4 @@
-"""Which driver fits the GPUs: kernel module, driver branches, and the distribution's packages that bring them."""
+"""Which driver fits the GPUs: kernel module, driver branches, and the distribution's packages that provide them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def packages_for(
 ) -> tuple[DriverPackage, ...]:
     """The packages to try: what the distribution itself recommends, then branches, lasting ones first, newest first.
 
-    A package of no branch that stands before all others in the table is the recommended one: Debian updates its
+    A package of no branch that is before all others in the table is the recommended one: Debian updates its
     nvidia-driver, while its packages of branches stay behind. `last`: the last branch for the GPUs. A name on offer may
     change its branch, so each package comes with the branches that its module may be of.
     """

@@ -68,7 +68,7 @@ def _framework_step(
     match = _REQUIREMENT.fullmatch(build.package or "")
     if match is None:
         raise EnvkitError(
-            f"{title} {build.version} has no package to install: it is built from source or comes as an image.",
+            f"{title} {build.version} has no package to install: it is built from source or distributed as an image.",
             "Use envkit dockerfile, or choose another version.",
         )
     lines = requirement_lines(build, choice.python, choice.architecture, mirrors)
@@ -93,5 +93,5 @@ def _framework_step(
 
 
 def _words(call: PipInstall) -> tuple[str, ...]:
-    """The options of a call of pip as they stand in a command."""
+    """The options of a call of pip as they are in a command."""
     return tuple(chain.from_iterable(call.settings))

@@ -67,7 +67,7 @@ class DriverPackage:
 
 @record
 class InstallDriver:
-    """The NVIDIA driver: the first package on offer that fits plan and GPUs, else a runfile."""
+    """The NVIDIA driver: the first package on offer that fits plan and GPUs, otherwise a runfile."""
 
     minimum: Version
     last_branch: int | None  # the last one for every GPU of the plan; None while no branch has dropped one
@@ -232,7 +232,7 @@ class InstallFramework:
     expects_gpu: bool
     probe: str
     pip_requirement: str
-    advice: str = ""  # what programs must do beside importing it
+    advice: str = ""  # what programs must do next to importing it
 
     @property
     def identifier(self) -> str:

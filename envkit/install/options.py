@@ -52,7 +52,7 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
     for name, path in () if windows else _folders(options):
         if not path.startswith("/"):
             raise RequestError(
-                f"{name}: {path} is relative, but the script may run elsewhere.", f"Give an absolute path: {name} /..."
+                f"{name}: {path} is relative, but the script may run elsewhere.", f"Use an absolute path: {name} /..."
             )
         if odd := next(filter(_is_odd, path), None):
             raise RequestError(
@@ -60,7 +60,10 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
                 f"Use only letters, digits, spaces, and ._+@,=~%/-: {name} /opt/NAME",
             )
         if name == "--modules" and " " in path:
-            raise RequestError(f"{name}: Lmod reads no files below a directory with a space.", f"{name} /opt/NAME")
+            raise RequestError(
+                f"{name}: Lmod does not read files in a directory whose path contains a space.",
+                f"Use a different path: {name} /opt/NAME",
+            )
         if _is_the_systems(path):
             raise RequestError(f"{name}: {path} is a system directory.", f"Use a separate directory: {name} /opt/NAME")
 

@@ -37,7 +37,8 @@ def check_names(names: Iterable[str], *, windows: bool = False) -> None:
 
 
 def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
-    """The plan with the newest CUDA that fits and whose parts can be had. Raises EnvkitError where there is none."""
+    """The plan with the newest CUDA that fits and whose parts can be obtained. Raises EnvkitError where there is
+    none."""
     chosen = plan.choice.toolkit
     if chosen is None or part_list(chosen.version) is not None:
         return plan
@@ -46,13 +47,13 @@ def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
             continue
         other = resolve(replace(request, cuda=VersionSpec.parse(f"=={row.cuda}")), matrix)
         if not isinstance(other, NoPlan):
-            why = f"no list of the parts of CUDA {chosen.version} has a known checksum, so {row.cuda} is installed"
+            why = f"the list of parts for CUDA {chosen.version} has no known checksum, so {row.cuda} is installed"
             return replace(other, request=request, warnings=(*other.warnings, why))
     raise EnvkitError(
-        f"--components: parts of CUDA {chosen.version} cannot be had: its runfile installs the whole toolkit or "
-        "nothing, and no list of NVIDIA's archives with a known checksum fits.",
-        f"Releases with parts: {', '.join(_releases())}. NVIDIA's package repositories divide every release into "
-        "packages. Or omit --components.",
+        f"--components: parts of CUDA {chosen.version} cannot be installed separately: its runfile installs the whole "
+        "toolkit or nothing, and envkit knows no list of NVIDIA's archives with a checksum for it.",
+        "Omit --components, use NVIDIA's package repositories (which split every release into packages), or choose a "
+        f"release with parts: {', '.join(_releases())}.",
     )
 
 

@@ -156,7 +156,7 @@ def _driver_alone(plan: Plan) -> Plan:
 
 
 def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
-    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is known."""
+    """A standalone build of the plan's Python, otherwise conda-forge's. Raises EnvkitError when neither is known."""
     python = choice.python.release(2) if choice.python else None
     glibc = choice.os.glibc if choice.os else None
     for way in ("standalone", "conda"):

@@ -137,7 +137,7 @@ def _uses(notes: Notes) -> Iterator[tuple[str, str, str]]:
 
 
 def _owned(notes: Notes) -> Iterator[tuple[str, str]]:
-    """What the plan takes back: its steps have noted changes for it."""
+    """What the plan undoes: its steps have noted changes for it."""
     steps = {step for step, kind, *_ in _rows(notes, "changes") if kind != "begin"}
     packages = _packages(notes)
     for kind, what, _ in _uses(notes):
@@ -183,7 +183,7 @@ def named(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
         )
     if len(found) > 1:
         names = ", ".join(plan.name for plan in found)
-        raise RequestError(f"{word}: this could be any of {names}.", "Give the whole name.")
+        raise RequestError(f"{word}: this could be any of {names}.", "Use the whole name.")
     return found[0]
 
 
@@ -198,7 +198,7 @@ def _begins(name: str, start: str) -> bool:
 
 
 def newest_first(plans: Iterable[InstalledPlan]) -> tuple[InstalledPlan, ...]:
-    """The order in which plans are taken back, each of them once."""
+    """The order in which plans are undone, each of them once."""
     return tuple(sorted(set(plans), key=lambda plan: (-plan.order, plan.name)))
 
 
@@ -224,6 +224,6 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
             f"It has installed {known}. See: envkit installed" if known else _NO_TOOLKIT,
         )
     if len(found) > 1:
-        raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Give the directory.")
+        raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Use its directory.")
     users = [plan for plan in usable if any(use.what == found[0] for use in plan.of("toolkit"))]
     return next((plan for plan in users if plan.script and plan.state == "complete"), users[0])

@@ -223,7 +223,7 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
     added = [part.name for step in steps if isinstance(step, FetchParts) for part in step.parts if not part.asked]
     if added:
-        yield f"--components: {', '.join(added)} come along, because the parts that you named need them."
+        yield f"--components: {', '.join(added)} will be installed too, because the parts that you named need them."
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
         yield f"cuDNN {plan.choice.cudnn.version}: no archive is known to envkit, so it is not installed."
     glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)
@@ -232,7 +232,7 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     if toolkit and unfit:
         yield (
             f"The headers of CUDA {toolkit.version} do not compile with glibc {unfit[-1].glibc} or newer, and the "
-            f"target has {glibc}: C++ code stops with 'exception specification is incompatible'. With this glibc, CUDA "
+            f"target has {glibc}: compiling C++ code fails with 'exception specification is incompatible'. CUDA "
             f"{unfit[0].fixed_in} and newer do not have this problem, nor does a system with an older glibc."
         )
     bare = [step.download.name for step in steps if isinstance(step, FetchFile) and not step.download.checksum]
@@ -243,8 +243,8 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     if plan.choice.os is not None and repair(plan.choice.os.os_id):
         yield (
             f"{plan.choice.os.os_id} is past its end of life: if the machine still uses the release's mirrors, which "
-            "are gone, the script gets packages from the release's archive instead, without changing the machine's "
-            "own package lists."
+            "no longer exist, the script gets packages from the release's archive instead, without changing the "
+            "machine's own package lists."
         )
     if plan.choice.os is None:
         yield "No --os was given: the script detects the package manager when it runs."
@@ -255,7 +255,6 @@ def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
     for build in plan.choice.builds if mirrors.index_url else ():
         if build.index_url and mirrors.rewrite(build.index_url) == build.index_url:
             yield (
-                f"--index-url: {build.named} does not come from there, because its build for CUDA "
-                f"{build.cuda} is only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror of "
-                "that index."
+                f"--index-url: {build.named} is not installed from there, because its build for CUDA {build.cuda} is "
+                f"only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror of that index."
             )

@@ -33,8 +33,8 @@ def check_addresses(options: ScriptOptions, mirrors: Mirrors) -> None:
         if plain_http_host(address) and not options.allow_http:
             raise RequestError(
                 f"{option}: files can be tampered with over plain HTTP.",
-                "Use https, or accept it with --allow-http: runfiles and archives still have their checksums, "
-                "Python packages have none.",
+                "Use https, or accept the risk with --allow-http: runfiles and archives are still verified by "
+                "checksum, but Python packages are not.",
             )
 
 

@@ -20,6 +20,6 @@ def check_unattended(work: Installation, options: ScriptOptions, form: str) -> N
     asks = any(isinstance(step, (InstallDriver, InstallToolkit)) for step in work.steps)
     if asks and not options.accept_eula:
         raise RequestError(
-            f"--no-accept-eula: with --format {form}, nobody is there when the script asks.",
+            f"--no-accept-eula: with --format {form}, nobody can answer when the script asks.",
             "Read the license and omit --no-accept-eula, or use --format script.",
         )

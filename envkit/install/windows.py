@@ -36,7 +36,7 @@ _NOT_HERE = (
      "script can rely on", "The script checks the driver and says where to get one."),
     ("driver_runfile", "--driver-runfile", "A .run file is for Linux", "Omit it."),
     ("toolkit_path", "--toolkit-path", "NVIDIA's installer for Windows has no option for the directory", "Omit it."),
-    ("samples", "--samples", "No installer for Windows on record includes samples", "Omit it."),
+    ("samples", "--samples", "No known installer for Windows includes samples", "Omit it."),
     ("modules", "--modules", "Module files are for Linux", "Omit it."),
 )  # fmt: skip
 
@@ -46,7 +46,7 @@ class WindowsToolkit:
     """CUDA from NVIDIA's installer. `components`: what it installs; none: everything, where it holds no driver."""
 
     toolkit: Toolkit
-    installer: WindowsInstallerRow | None  # None: whoever runs the script brings it
+    installer: WindowsInstallerRow | None  # None: whoever runs the script provides it
     url: str
     page: str  # where a person finds the installer
     components: tuple[str, ...]
@@ -106,7 +106,7 @@ def _check(plan: Plan, options: ScriptOptions) -> None:
     for name in behind:
         if name in open_ones:
             raise EnvkitError(
-                f"{name}: current releases have no GPU packages for native Windows; WSL 2 runs them. {wsl_words(plan)}",
+                f"{name}: current releases have no GPU packages for native Windows; use WSL 2. {wsl_words(plan)}",
                 "For the old release that still has them, name its version.",
             )
     if options.env_dir is not None:
@@ -116,7 +116,7 @@ def _check(plan: Plan, options: ScriptOptions) -> None:
 def check_path(path: str) -> None:
     """Raises RequestError for a folder of `--env` that is no absolute path of Windows, or one of the system's."""
     if not _PATH.fullmatch(path) or ".." in re.split(r"[\\/]", path):
-        raise RequestError("--env: this is not an absolute path of Windows.", r"Give one such as --env D:\envs\pytorch")
+        raise RequestError("--env: this is not an absolute Windows path.", r"Give one such as --env D:\envs\pytorch")
     if _SYSTEM.fullmatch(path):
         raise RequestError("--env: this is a system directory.", r"Use a separate directory: --env D:\envs\pytorch")
 
@@ -135,8 +135,8 @@ def wsl_words(plan: Plan | NoPlan) -> str:
     release = newest.removeprefix("ubuntu")
     asked = " ".join(f"--framework {one.name}" for one in plan.request.frameworks)
     return (
-        f"In PowerShell as administrator: wsl --install -d Ubuntu-{release}; then, inside it: "
-        f"envkit install {asked} --os {newest} --run. The driver is the one of Windows: install none inside."
+        f"In PowerShell as administrator: wsl --install -d Ubuntu-{release}; then, inside it: envkit install {asked} "
+        f"--os {newest} --run. WSL uses the Windows driver; do not install one inside WSL."
     ).replace("  ", " ")
 
 
@@ -149,7 +149,7 @@ def _toolkit(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Window
     for name in options.components:
         if name not in there:
             raise RequestError(
-                f"--components: what the installer of CUDA {toolkit.version} for Windows calls {name} is not known.",
+                f"--components: it is not known what the CUDA {toolkit.version} installer for Windows calls {name}.",
                 f"Known are {', '.join(there)}.",
             )
     without = min(one.cuda.major for one in read(WindowsInstallerRow) if not one.has_driver)
@@ -180,9 +180,9 @@ def _notes(choice: Choice, toolkit: WindowsToolkit | None) -> Iterator[str]:
     if toolkit is not None and toolkit.installer is None:
         known = ", ".join(str(row.cuda) for row in read(WindowsInstallerRow))
         yield (
-            f"No checksum of the installer of CUDA {toolkit.toolkit.version} for Windows is known to envkit: download "
-            f"it from {toolkit.page} and pass -CudaInstaller FILE to the script, which checks NVIDIA's signature. "
-            f"Known are {known}."
+            f"envkit knows no checksum for the CUDA {toolkit.toolkit.version} installer for Windows: download it from "
+            f"{toolkit.page} and pass -CudaInstaller FILE to the script, which checks NVIDIA's signature. Known are "
+            f"{known}."
         )
     if toolkit is not None and any(word.startswith("nvcc_") for word in toolkit.components or ("nvcc_",)):
         yield "nvcc for Windows compiles with Visual Studio's C++ compiler, which the script does not install."

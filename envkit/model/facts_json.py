@@ -113,7 +113,7 @@ class _Reader:
             entries = _mapping_of(data, where)
             missing_names = sorted(needed - entries.keys())
             if missing_names:
-                raise SourceError(f"{where}: {missing_names[0]!r} is missing.", "Add it, or take the fact out.")
+                raise SourceError(f"{where}: {missing_names[0]!r} is missing.", "Add it, or remove the fact.")
             unknown = next((name for name in entries if name not in hints), None)
             if unknown is not None and self._strict:
                 raise SourceError(f"{where}: {unknown!r} is not known.", did_you_mean(unknown, hints))

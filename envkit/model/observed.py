@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit.model.privacy import FreeText
 
 T = TypeVar("T")
-TOLD = "told"  # what stands in the source of a fact that somebody wrote in their own words
+TOLD = "told"  # what is in the source of a fact that somebody wrote in their own words
 
 
 class Problem(str, Enum):
@@ -24,7 +24,7 @@ class Problem(str, Enum):
 
 @record
 class Observed(Generic[T]):
-    """A value and where it was read, or the problem that stands in its place."""
+    """A value and where it was read, or the problem that is in its place."""
 
     value: T | None = None
     source: FreeText = ""

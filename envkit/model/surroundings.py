@@ -80,7 +80,7 @@ class Message:
     line: int = 0
     values: Mapping[Plain, Quoted] = field(default_factory=dict)
     file: FilePath = ""  # where several files were pasted together
-    start: int = 0  # where in `text` the message begins: in a line of prose, other words stand before it
+    start: int = 0  # where in `text` the message begins: in a line of prose, other words are before it
 
 
 @record

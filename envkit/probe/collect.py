@@ -20,7 +20,7 @@ from envkit.probe.starting import sleeping, starts_slowly
 from envkit.probe.text import Facts
 
 Progress = Callable[[str], None]
-_KEPT_AS_FACTS = ("pythons", "managed_by")  # their evidence is too big to record, or tells of a person's folders
+_KEPT_AS_FACTS = ("pythons", "managed_by")  # their evidence is too big to record, or describes a person's folders
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DRIVER_LIMIT_S = 45.0  # eight GPUs that nothing keeps started take half a minute
 _DEEP_LIMIT_S = 300.0
@@ -218,7 +218,7 @@ def _of_a_machine(fact: Observed[Any]) -> Observed[Any]:
 
 
 def _merged(facts: Mapping[str, Observed[Any]]) -> dict[str, Observed[Any]]:
-    """The facts with one CUDA version of the driver: NVML's word, else libcuda's."""
+    """The facts with one CUDA version of the driver: NVML's word, otherwise libcuda's."""
     merged = dict(facts)
     by_cuda = merged.pop(_VERSION_BY_CUDA)
     if by_cuda.known and not merged[_VERSION_BY_NVML].known:
@@ -227,7 +227,7 @@ def _merged(facts: Mapping[str, Observed[Any]]) -> dict[str, Observed[Any]]:
 
 
 def _recorded(host: Host) -> Environment | None:
-    """The facts that a recording kept beside its evidence."""
+    """The facts that a recording kept next to its evidence."""
     kept = host.query("facts")
     return None if kept.value is None else environment_from_json(kept.value)
 

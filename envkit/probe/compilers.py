@@ -66,7 +66,7 @@ def _compiler(host: Host, path: str, real: str, default: bool) -> HostCompiler |
 
 
 def _version(host: Host, path: str, kind: str, suffix: str | None) -> Version | None:
-    """From the name when it holds one, from gcc's library folder when there is one only, else from the program."""
+    """From the name when it holds one, from gcc's library folder when there is one only, otherwise from the program."""
     if suffix:
         return Version.find(suffix)
     if kind == "gcc":

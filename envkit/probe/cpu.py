@@ -65,7 +65,7 @@ def _allowed(host: Host) -> int | None:
 
 
 def _listed(text: str) -> tuple[int, ...] | None:
-    """The processors in a list such as 0-3,8; None for what is no list."""
+    """The processors in a list such as 0-3,8; None for what is not a list."""
     found: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

@@ -45,7 +45,7 @@ def probe(host: Host) -> Facts:
 
 
 def _home(host: Host) -> Observed[str]:
-    """The folder that builds take for the toolkit without looking: CUDA_HOME's, else CUDA_PATH's."""
+    """The folder that builds take for the toolkit without looking: CUDA_HOME's, otherwise CUDA_PATH's."""
     variables = host.variables()
     home = variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or ""
     return (

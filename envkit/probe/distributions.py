@@ -25,7 +25,7 @@ _CLASHES_SHOWN = 3  # of each pair of distributions
 
 
 def distributions_in(host: Host, folder: str, *, user_site: bool = False) -> Iterator[Distribution]:
-    """The distributions of one site-packages folder, sorted by file name, and conda's own records beside it."""
+    """The distributions of one site-packages folder, sorted by file name, and conda's own records next to it."""
     read = 0
     for entry, name, version in islice(_named(host.list_dir(folder).value or ()), _MOST):
         in_depth = read < _MOST_IN_DEPTH and name.startswith(RELEVANT)

@@ -202,7 +202,7 @@ def user_space(host: Host) -> Observed[Version]:
 
 
 def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Version]:
-    """The version of the first real libcuda, else libnvidia-ml; they stand in the order of the loader's search."""
+    """The version of the first real libcuda, otherwise libnvidia-ml; they are in the order of the loader's search."""
     if libraries.value is None:
         return derived(libraries, lambda value: None)
     real = [item for item in libraries.value if item.version is not None and not item.stub and not item.compat]

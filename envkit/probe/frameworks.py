@@ -216,7 +216,8 @@ def _with_gpu_code(elves: ElfReader, install: FrameworkInstall) -> FrameworkInst
 
 
 def _assigned(text: str, name: str) -> str | None:
-    """The text assigned to `name` at the start of a line, None for None, no assignment or a value that is no text."""
+    """The text assigned to `name` at the start of a line, None for None, no assignment or a value that is not a
+    text."""
     return next((match[2] for match in _ASSIGNED.finditer(text) if match[1] == name), None)
 
 

@@ -110,7 +110,7 @@ def _candidates(host: Host, activated: Iterable[str]) -> Iterator[str]:
 
 
 def _prefix(host: Host, executable: str) -> str:
-    """The prefix: that of the environment when the program lies in one, else that of the program it links to."""
+    """The prefix: that of the environment when the program lies in one, otherwise that of the program it links to."""
     unlinked = posixpath.dirname(posixpath.dirname(executable))
     if host.status(f"{unlinked}/pyvenv.cfg").known or host.status(f"{unlinked}/conda-meta").known:
         return unlinked

@@ -1,7 +1,7 @@
 """What a recording keeps of each answer of the machine: the parts that a probe reads, and nothing else.
 
 A file that no row names is not kept: its facts stand in for it. Each row cuts a file down to lines or words of a known
-form; where a form can hold a name, the recording masks it afterwards. A new question of a probe needs a row here, or a
+form; where a form can hold a name, the recording masks it afterward. A new question of a probe needs a row here, or a
 word in FACTS_ALONE; a test asks every probe and says which is missing.
 """
 

@@ -42,7 +42,7 @@ MODULE_FILES = tuple(
 MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/run", "/usr/lib", "/lib"))
 DKMS = "/var/lib/dkms"
 _OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
-_LOG_TAIL = 40  # lines of a make.log: the error stands at its end
+_LOG_TAIL = 40  # lines of a make.log: the error is at its end
 _LOG_LINE = 2000  # characters of one: a compiler's command with all its options
 MODINFO_FILES = 4
 GCC = r"gcc\S{0,60}\s{1,4}(?:version\s{1,4}|\([^()]{0,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s{1,4})(\d+\.\d+(?:\.\d+)?)"
@@ -235,7 +235,7 @@ def _dkms_entries(host: Host, module: str, version: str) -> Iterator[DkmsEntry]:
 
 
 def _make_log(host: Host) -> Observed[str]:
-    """The end of the newest make.log that stands in a build folder: DKMS moves it away when a build succeeds."""
+    """The end of the newest make.log that is in a build folder: DKMS moves it away when a build succeeds."""
     logs = host.glob(f"{DKMS}/nvidia*/*/build/make.log")
     if not logs:
         folder = host.list_dir(DKMS)
@@ -251,7 +251,7 @@ def log_tail(text: str) -> str:
 
 
 def _iommu(host: Host, cmdline: str) -> Observed[str]:
-    """`off` without groups, `passthrough` when every GPU's group is identity-mapped, else `translated`."""
+    """`off` without groups, `passthrough` when every GPU's group is identity-mapped, otherwise `translated`."""
     groups = host.list_dir("/sys/kernel/iommu_groups")
     if groups.value is None:
         return derived(groups, lambda names: None)

@@ -29,7 +29,7 @@ WORDS = (
 )
 _BAR = regex(r"bar \d")
 _RECORD = regex(r"^\d+,\d+,(\d+),[^;]*;(.*)$")
-_OF_JOURNAL = regex(r"^(\[ *\d+\.\d+\]) \S+ kernel: ")  # the host stands between
+_OF_JOURNAL = regex(r"^(\[ *\d+\.\d+\]) \S+ kernel: ")  # the host is between
 _RESUME = regex(r"PM: suspend exit")
 _KEPT = 2000  # lines: a flood of one message must not bury the report
 

@@ -50,7 +50,7 @@ _OPENED_BY_NAME = {  # libraries that the framework opens by name instead of lin
 }
 _PRELOADS = frozenset({"pytorch", "jax"})  # load the files of NVIDIA's wheels by path where the loader finds none
 _EXTENSIONS = ("flash_attn_2_cuda*.so", "ctranslate2.libs/libctranslate2*.so*", "xformers/_C*.so", "torchvision/_C.so")
-_FOLLOWED = regex(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # bring nvJitLink and cublasLt along
+_FOLLOWED = regex(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # provide nvJitLink and cublasLt along
 _PRELOAD_NAME = regex(r"[\"'](lib\w+)\.so\.")
 _FILE_VERSION = regex(r"\.so\.(\d+(?:\.\d+)+)$")
 
@@ -94,7 +94,7 @@ def library_uses(
 
 
 def cudnn_sublibraries(host: Host, owners: Mapping[str, tuple[Owner, ...]]) -> Mapping[str, Version]:
-    """The exact release of each libcudnn* file that wheels put beside each other, by path.
+    """The exact release of each libcudnn* file that wheels put next to each other, by path.
 
     A file belongs to the distribution whose record gives its size. One that fits no record carries only the major
     number of its name: it was left behind or overwritten by something else.
@@ -222,7 +222,7 @@ class _Search:
         return files
 
     def _version(self, path: str) -> str:
-        """The release of the file: of the distribution that owns it, or in the name of the file behind the link."""
+        """The release of the file: of the distribution that owns it, or in the name of the file after the link."""
         claims = self.owners.get(path, ())
         size = _size(self.host, path)
         fitting = [claim.version for claim in claims if claim.size in (size, None)]

@@ -167,7 +167,7 @@ def dmi(host: Host) -> Observed[str]:
 
 
 def _vendor(host: Host) -> Observed[str]:
-    """The container engine inside a container, else the machine's maker and model."""
+    """The container engine inside a container, otherwise the machine's maker and model."""
     mark = _container_mark(host)
     return found(_engine(host, mark), mark) if mark else dmi(host)
 
@@ -233,7 +233,7 @@ def _tmp_noexec(text: str) -> bool:
 
 
 def _display_server(host: Host) -> Observed[str]:
-    """The program that holds display 0's lock, or the one behind a Wayland socket."""
+    """The program that holds display 0's lock, or the one after a Wayland socket."""
     lock = host.read_text("/tmp/.X0-lock")
     if lock.value is not None and lock.value.strip().isdigit():
         name = host.read_text(f"/proc/{lock.value.strip()}/comm")

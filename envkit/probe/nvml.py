@@ -57,7 +57,7 @@ def _cuda_version(answer: Mapping[str, object], first: CallResult) -> Observed[V
 
 
 def _why(first: CallResult) -> Observed[Any]:
-    """Why NVML tells nothing more, by the code of its first call."""
+    """Why NVML says nothing more, by the code of its first call."""
     words = first.name or f"NVML error {first.code}"
     if first.code in _NO_DRIVER:
         return missing(Problem.ABSENT, "nvml", words)

@@ -48,7 +48,7 @@ def probe(host: Host) -> Facts:
 
 
 def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
-    """From dpkg's status file, else from rpm; ABSENT on a system with neither."""
+    """From dpkg's status file, otherwise from rpm; ABSENT on a system with neither."""
     status = host.read_text(DPKG_STATUS, _LIMIT)
     if status.known:
         return derived(status, lambda text: tuple(_dpkg(text)))

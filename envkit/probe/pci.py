@@ -199,7 +199,7 @@ def _redirects(config: bytes) -> bool:
 
 
 def _acs_at(config: bytes) -> int | None:
-    """Where ACS stands in the list of extended capabilities."""
+    """Where ACS is in the list of extended capabilities."""
     offset = _EXTENDED_CONFIG
     for _ in range(64):  # a list in a circle must end too
         header = int.from_bytes(config[offset : offset + 4], "little")

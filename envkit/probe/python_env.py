@@ -1,6 +1,6 @@
 """The Python environments that matter on a machine and what is installed in each, read from files alone.
 
-Which ones matter: those that the user named; else the active virtual or conda environment, or that of the working
+Which ones matter: those that the user named; otherwise the active virtual or conda environment, or that of the working
 folder, the `python3` and `python` of PATH, the one that runs envkit, and in an image or a mounted system the usual
 places. No interpreter is started and nothing is imported.
 """

@@ -21,7 +21,7 @@ _END = {"end": True}
 def pythons(host: Host, limit_s: float = 4.0) -> Observed[tuple[PythonEnvironment, ...]]:
     """The Python environments that matter, the active one first; ABSENT when there is no Python at all."""
     told = host.apart(__name__, limit_s)
-    if told.value is None:  # in memory already, or no process can be had
+    if told.value is None:  # in memory already, or no process can be obtained
         return _answer(tuple(environments(host)), ignored_versions(host))
     return _read(told.value)
 

@@ -1,4 +1,4 @@
-"""The part of each source that a fact may hold: what decides something, and nothing of what stands beside it.
+"""The part of each source that a fact may hold: what decides something, and nothing of what is next to it.
 
 A command line of the kernel, the engine's configuration and the log of package changes belong to the machine's owner;
 they carry logins, addresses and what was done by whom. These functions take out of them what is asked for.

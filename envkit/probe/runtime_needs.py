@@ -1,4 +1,4 @@
-"""What the compiled parts of GPU packages ask of glibc, libstdc++ and PyTorch, beside what is there."""
+"""What the compiled parts of GPU packages ask of glibc, libstdc++ and PyTorch, next to what is there."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _binaries(host: Host, installed: Mapping[str, Distribution]) -> list[tuple[s
 
 
 def _libstdcxx(elves: ElfReader, interpreter: Interpreter) -> tuple[str, Version | None]:
-    """The libstdc++.so.6 in loader order: LD_LIBRARY_PATH, conda's own beside its Python, then the system's."""
+    """The libstdc++.so.6 in loader order: LD_LIBRARY_PATH, conda's own next to its Python, then the system's."""
     host = elves.host
     folders = [folder for folder in host.variables().get("LD_LIBRARY_PATH", "").split(":") if folder]
     if interpreter.kind == "conda":

@@ -1,4 +1,4 @@
-"""What the CUDA libraries of each release are called, and which wheel brings each: the table `cuda_sonames.csv`."""
+"""What the CUDA libraries of each release are called, and which wheel provides each: the table `cuda_sonames.csv`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def sonames(cuda: Version, *libraries: str) -> tuple[str, ...]:
 
 
 def package_of(soname: str, cuda: Version | None = None) -> str:
-    """The wheel that brings `soname` for this CUDA, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none does."""
+    """The wheel that provides `soname` for this CUDA, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none
+    does."""
     if soname.startswith("libcudnn"):
         return f"nvidia-cudnn-cu{cuda.major}" if cuda is not None else ""
     for row in read(CudaLibrary):

@@ -37,7 +37,7 @@ def target_facts(host: Host, models: Models, limit_s: float = 4.0) -> Environmen
 
 
 def _driver(host: Host) -> Driver:
-    """The loaded module's version, else that of the libraries, whose search costs more than all the rest."""
+    """The loaded module's version, otherwise that of the libraries, whose search costs more than all the rest."""
     from envkit.probe import driver
 
     module = driver.kernel_module(host)

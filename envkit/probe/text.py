@@ -42,7 +42,7 @@ def texts_of(host: Host, paths: Iterable[str], limit: int = 1_000_000) -> Iterat
 
 
 def first_known(answers: Iterable[Observed[T]]) -> Observed[T]:
-    """The first answer that holds a value, else the first that says more than "not there", else the first."""
+    """The first answer that holds a value, otherwise the first that says more than "not there", otherwise the first."""
     seen: list[Observed[T]] = []
     for answer in answers:
         if answer.known:

@@ -42,7 +42,7 @@ class Change:
 
 
 def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | None:
-    """The first change with which nothing fails any more, None where none of those that are tried does."""
+    """The first change with which nothing fails anymore, None where none of those that are tried does."""
     if kind not in CHANGEABLE or not judged.faults:
         return None
     for attempt in (Change(text, ()), *_attempts(kind, text, judged)):
@@ -78,7 +78,7 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
 
 
 def _with(one: Finding, remedy: Remedy) -> Finding:
-    """A fault with a change as its fix; what helps against a pair that is known to break stands before it."""
+    """A fault with a change as its fix; what helps against a pair that is known to break is before it."""
     if one.id == faults.KNOWN_TO_BREAK.id and one.remedy is not None:
         remedy = replace(remedy, advice=f"{one.remedy.advice} Or: {remedy.advice}")
     return replace(one, remedy=remedy)
@@ -123,7 +123,7 @@ def _other_index(text: str, one: Item, build: FrameworkBuild) -> Change:
     if changed is None:
         lines[one.index_line - 1] = lines[one.index_line - 1].replace(old[0], new[0])
         changed = "".join(lines)
-    return Change(changed, (f"the index of {new[0]} in place of {old[0]}",))
+    return Change(changed, (f"the index {new[0]} instead of {old[0]}",))
 
 
 def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judged: Judged, wanted: Wanted) -> Change:
@@ -166,7 +166,7 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
 
 
 def _named(written: str) -> str:
-    """The package that a line names, which may be one that only brings the framework along."""
+    """The package that a line names, which may be one that only provides the framework along."""
     found = _NAME.match(written)
     return normalized(found.group()) if found else ""
 
@@ -185,7 +185,7 @@ def _goes_with(row: PackagePair, torch: Version) -> bool:
 
 
 def _suffix(build: FrameworkBuild) -> str:
-    """The suffix of a build beside that of the default index: +cu128."""
+    """The suffix of a build next to that of the default index: +cu128."""
     cuda = build.cuda.release(2) if build.framework == "pytorch" and build.cuda is not None else None
     return f"+cu{cuda}".replace(".", "") if cuda is not None and not build.on_pypi else ""
 

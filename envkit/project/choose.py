@@ -32,7 +32,7 @@ _TORCH = "torch"
 
 @record
 class Chosen:
-    """What is installed, as far as it is on record."""
+    """What is installed, as far as it is known."""
 
     items: tuple[Item, ...]  # those that the target gets
     unsure: tuple[Item, ...]  # whose markers cannot be told
@@ -153,7 +153,7 @@ def _brought_along(items: list[Item]) -> list[Item]:
 
 
 def _bounds(items: list[Item]) -> list[tuple[PackagePair, ...]]:
-    """Of each package with a bound of its own the releases on record that keep it."""
+    """Of each package with a bound of its own the releases in the data that keep it."""
     bounded = (one for one in items if one.package.tool == "pip" and one.package.spec)
     found = [releases_of(one.package) for one in bounded if normalized(one.package.name) != _TORCH]
     return [rows for rows in found if rows]

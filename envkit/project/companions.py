@@ -1,4 +1,4 @@
-"""Judges the packages beside a framework: the GPUs and systems that they are made for, and the CUDA that they load."""
+"""Judges the packages next to a framework: the GPUs and systems that they are made for, and the CUDA that they load."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FRAMEWORK, _TORCH = "pytorch", "torch"
 
 
 def companion_findings(have: Chosen, query: Query) -> Iterator[Finding]:
-    """What the target rules out of the packages beside a framework, and those that load another CUDA than it."""
+    """What the target rules out of the packages next to a framework, and those that load another CUDA than it."""
     for one in have.items:
         yield from _on_target(one, query)
     for wanted, build in have.meant:
@@ -69,7 +69,7 @@ def _ways(one: Item, query: Query) -> tuple[str, ...]:
 
 
 def _release(one: Item) -> Version | None:
-    """The newest release on record that a requirement allows."""
+    """The newest release in the data that a requirement allows."""
     rows = releases_of(one.package)
     return Version.find(rows[-1].version) if rows else None
 
@@ -99,7 +99,7 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
         return Remedy(f"Use {name}=={rows[nearest].version}.")
     if companion_on_platform(name, "", query.packages) is not None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
-        return Remedy(f"{instead}: no release of {name} is made for {query.packages}.")
+        return Remedy(f"{instead}: no release of {name} is built for {query.packages}.")
     first = first_to_need(name, one.package.spec)
     if first is not None:
         return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")
@@ -127,7 +127,7 @@ def _has_torch(spec: VersionSpec, query: Query) -> bool:
 def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iterator[Finding]:
     """The packages of the default index that are compiled for its build of torch, where another one is installed.
 
-    They load the CUDA libraries of that build's major version, which this one does not bring.
+    They load the CUDA libraries of that build's major version, which this one does not provide.
     """
     usual = _usual(build, query)
     if usual is None or usual.cuda is None or build.cuda is None or usual.cuda.major == build.cuda.major:
@@ -140,8 +140,8 @@ def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iter
         if package.tool != "pip" or elsewhere or not tied or not usual_only:
             continue
         title = (
-            f"{package.name}{package.spec} of the default index is compiled for CUDA {usual.cuda}, but torch"
-            f" {build.version} is for CUDA {build.cuda}"
+            f"{package.name}{package.spec} from the default index is compiled for CUDA {usual.cuda}, but torch "
+            f"{build.version} is for CUDA {build.cuda}"
         )
         yield finding(
             faults.REQUIREMENTS_CLASH,
@@ -149,7 +149,7 @@ def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iter
             title,
             subject_of(one),
             impact=f"The import fails: it loads libcudart.so.{usual.cuda.major}.",
-            remedy=Remedy(f"Use a {package.name} for CUDA {build.cuda.major}, or torch of the default index."),
+            remedy=Remedy(f"Use a {package.name} build for CUDA {build.cuda.major}, or torch from the default index."),
             sources=rows[-1].sources,
         )
 
@@ -170,5 +170,5 @@ def _usual(build: FrameworkBuild, query: Query) -> FrameworkBuild | None:
 
 
 def _other_places(more: str) -> bool:
-    """Whether an index beside the default one may have packages that PyTorch's own does not."""
+    """Whether an index next to the default one may have packages that PyTorch's own does not."""
     return any("download.pytorch.org" not in place for place in more.split())

@@ -48,7 +48,7 @@ def framework_findings(
         return
     origin = cuda_comes_from(build, wanted, have.contents) if wanted.tool == "pip" else "inside"
     if build.cpu_only or origin == "nowhere":
-        fix = f"Ask for {build.package}." if origin == "nowhere" and build.package else _OTHER_INDEX
+        fix = f"Request {build.package}." if origin == "nowhere" and build.package else _OTHER_INDEX
         yield _cpu(f"{wanted.package} {build.version} has no CUDA", subject, query, fix)
         return
     judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))
@@ -60,7 +60,7 @@ def framework_findings(
 
 
 def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
-    """That a build loads CUDA from elsewhere: what another framework of the file brings may be of another major."""
+    """That a build loads CUDA from elsewhere: what another framework of the file provides may be of another major."""
     cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
     title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
     for wanted, other in have.meant:
@@ -98,7 +98,7 @@ def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
 
 
 def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, query: Query) -> Finding:
-    """The failure with what helps against it: a driver that is too old for a GPU is no reason to keep the build."""
+    """The failure with what helps against it: a driver that is too old for a GPU is not a reason to keep the build."""
     if item.id == faults.GPU_WITHOUT_CODE.id and query.driver_drops_gpu and not is_driver_too_new(query):
         remedy = build_for_gpu(wanted, build, query)
         if remedy is not None:
@@ -175,7 +175,7 @@ def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict
 
 
 def _asked(wanted: Wanted, query: Query) -> Iterator[Constraint]:
-    """The constraints that the target has for a package; conda brings what the system would have to have."""
+    """The constraints that the target has for a package; conda provides what the system would have to have."""
     for constraint in CONSTRAINTS:
         brought = wanted.tool == "conda" and constraint.relation in _OF_THE_SYSTEM
         if not brought and constraint.asks(query) is not None:
@@ -217,9 +217,9 @@ def with_compat(verdict: Verdict, cuda: Version | None, query: Query) -> Verdict
 
 
 def _build(build: FrameworkBuild, wanted: Wanted, subject: str, query: Query) -> Iterator[Finding]:
-    """What every constraint says of the build that is installed; a fault of one kind is told once.
+    """What every constraint says of the build that is installed; a fault of one kind is reported once.
 
-    A release is built with the cuDNN that it names: where that one's GPUs are not on record, its own code counts.
+    A release is built with the cuDNN that it names: where that one's GPUs are not in the data, its own code counts.
     """
     told: dict[str, Finding] = {}
     for constraint in _asked(wanted, query):

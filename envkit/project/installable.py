@@ -1,4 +1,4 @@
-"""Judges whether the packages beside a framework can be installed on the target, and what breaks beside another."""
+"""Judges whether the packages next to a framework can be installed on the target, and what breaks next to another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_PYTORCH = ("torch", "triton", "xformers", "vllm", "flashinfer")
 
 
 def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
-    """The packages that the default index has no wheel of for the target, and those that break beside others."""
+    """The packages that the default index has no wheel of for the target, and those that break next to others."""
     for one in have.items:
         if one.package.tool == "pip" and one.package.wheel is None:
             yield from _wheel(one, have, query)
@@ -50,7 +50,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
 
 
 def goes_with_the_rest(wanted: Wanted, build: FrameworkBuild, have: Chosen) -> bool:
-    """Whether nothing in the file is known to break beside another build of one of its frameworks."""
+    """Whether nothing in the file is known to break next to another build of one of its frameworks."""
     beside = _beside(have) | {wanted.package: (wanted.package, build.version)}
     if build.cuda is not None and build.framework == _CUDA_OF:
         beside["cuda"] = f"CUDA {build.cuda}", build.cuda
@@ -115,14 +115,17 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
         pythons = _pythons(wheels_of(name, spec), place_of(query.packages, architecture))
         ways += [f"use Python {pythons}"] if pythons else []
     if fitting:
-        ways.append(f"use {name} {_last(fitting[-1])}, the newest with a wheel for the target, and what goes with it")
+        ways.append(
+            f"use {name} {_last(fitting[-1])}, the newest with a wheel for the target, and matching releases of the "
+            "rest"
+        )
     else:
         place = place_of(query.packages, architecture)
         last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
         ways += ["use WSL"] if query.packages == WINDOWS else []
         if last is not None and verdict.relation == "platform":
             pythons = ", ".join(pythons_at(last, place))
-            what = f"the last with wheels for it (Python {pythons}), and what goes with it"
+            what = f"the last with wheels for it (Python {pythons}), and matching releases of the rest"
             ways.append(f"use {name} {_last(last)}, {what}")
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
 
@@ -141,7 +144,7 @@ def _sentence(text: str) -> str:
 
 
 def _beside(have: Chosen) -> dict[str, There]:
-    """What the file installs: by its build where that is known, else as it is asked for."""
+    """What the file installs: by its build where that is known, otherwise as it is asked for."""
     found: dict[str, There] = dict(specs_of(one.package for one in have.items))
     for wanted, build in have.meant:
         found[wanted.package] = f"{wanted.package} {build.version}", build.version

@@ -192,7 +192,7 @@ def _together(have: Chosen, query: Query) -> Iterator[Finding]:
 
 
 def _numpy(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
-    """What the file's NumPy is to each framework; one that the file does not name, others may bring and limit."""
+    """What the file's NumPy is to each framework; one that the file does not name, others may provide and limit."""
     asked = have.contents.asked("numpy")
     if asked is None:
         return
@@ -234,7 +234,7 @@ def _overwritten(other: Wanted, first: FrameworkBuild, wanted: Wanted, second: F
 
 
 def _conda(have: Chosen, query: Query) -> Iterator[Finding]:
-    """Whether driver and GPUs run the CUDA that conda brings, whatever loads it."""
+    """Whether driver and GPUs run the CUDA that conda provides, whatever loads it."""
     held, request = have.contents.conda_cuda, query.request
     if held is None or any(
         isinstance(build, FrameworkBuild) for wanted, build in have.builds.items() if wanted.tool == "conda"
@@ -274,7 +274,7 @@ def _driver_wanted(manifest: Manifest, query: Query) -> Iterator[Finding]:
             title,
             "system-requirements",
             impact="pixi refuses to install the environment.",
-            remedy=Remedy(f'Update the driver, or ask for cuda = "{reported}" and packages that run with it.'),
+            remedy=Remedy(f'Update the driver, or request cuda = "{reported}" and packages that run with it.'),
             sources=branch.sources if branch is not None else (),
         )
 
@@ -321,7 +321,7 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
             title = f"Not checked: {one.name} could not be read"
             yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, place_and_words(one.line, one.name, one.file))
     for item in have.unsure:
-        title = f"Not checked: whether {item.package.name} is installed depends on the Python: give --python"
+        title = f"Not checked: whether {item.package.name} is installed depends on the Python version: pass --python"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(item))
     groups = dict.fromkeys(one.group for one in manifest.items if one.group)
     if groups and not have.builds:
@@ -349,7 +349,7 @@ def _has_told(name: str, found: list[Finding]) -> bool:
 
 
 def _misspelled(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
-    """The names one slip away from that of a package on record."""
+    """The names one slip away from that of a package in the data."""
     known = {*(normalized(name) for row in matrix.frameworks for name in row.packages), *pairs_by_package()}
     for one in have.items:
         meant = meant_by(normalized(one.package.name), known)

@@ -1,4 +1,4 @@
-"""Names that are one slip of the keyboard away from a package on record."""
+"""Names that are one slip of the keyboard away from a package in the data."""
 
 from __future__ import annotations
 

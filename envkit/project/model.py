@@ -16,10 +16,10 @@ class Item:
     """One package that a file asks for, and where."""
 
     package: Package
-    file: str  # '' for the file itself, else the one that it includes
-    written: str  # as it stands in that line
+    file: str  # '' for the file itself, otherwise the one that it includes
+    written: str  # as it is in that line
     group: str = ""  # the extra or feature that it belongs to; '' for what everybody gets
-    index_line: int = 0  # where the address of its own index stands; 0: it names none
+    index_line: int = 0  # where the address of its own index is; 0: it names none
 
 
 @record
@@ -29,7 +29,7 @@ class Unread:
     line: int
     name: str
     file: str = ""
-    refused: bool = False  # its installer stops at it: it is no requirement
+    refused: bool = False  # its installer stops at it: it is not a requirement
 
 
 @record

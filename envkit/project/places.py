@@ -1,4 +1,4 @@
-"""Lines of a text by what stands in them, and the places that an index is named by."""
+"""Lines of a text by what is in them, and the places that an index is named by."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PYTORCH = regex(r"download(?:-r2)?\.pytorch\.org/whl")
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """What stands in a document where a table is expected; an empty one for anything else."""
+    """What is in a document where a table is expected; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 class Lines:
-    """Says on which line something stands, for formats whose parser does not: the first line that has it."""
+    """Says on which line something is, for formats whose parser does not: the first line that has it."""
 
     def __init__(self, text: str) -> None:
         self._quoted: dict[str, int] = {}
@@ -95,7 +95,7 @@ def item(
     group: str = "",
     index_line: int = 0,
 ) -> Item | Unread | None:
-    """What one requirement names; `written`: what stands in its line, where that is not the requirement itself."""
+    """What one requirement names; `written`: what is in its line, where that is not the requirement itself."""
     found = named(Word.at(line, text), places, index=index)
     if isinstance(found, Package):
         return Item(found, file, written or text, group, index_line)

@@ -19,7 +19,9 @@ def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
     other = next(iter(fitting(wanted, build, query)), None)
     if other is not None:
         return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}.")
-    title = framework_title(build.framework) if wanted.tool == "pip" else f"{framework_title(build.framework)} of conda"
+    title = (
+        framework_title(build.framework) if wanted.tool == "pip" else (f"{framework_title(build.framework)} from conda")
+    )
     told = f"envkit knows no build of {title} for the target"
     why = _none_runs(wanted.framework, query)
     if why is None:
@@ -69,7 +71,7 @@ def _last_branch(query: Query) -> tuple[str, int] | None:
 def _none_runs(framework: str, query: Query) -> Verdict | None:
     """The first relation that rules every CUDA build of a framework out by itself; what its makers say of GPUs first.
 
-    It is told of the newest build, and of the oldest where the GPUs are older than those of every build.
+    It is described the newest build, and of the oldest where the GPUs are older than those of every build.
     """
     rows = [row for row in query.knowledge.tables.builds(framework) if row.package and row.cuda and not row.cpu_only]
     own = rows and all(row.sass is None for row in rows)

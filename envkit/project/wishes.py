@@ -34,7 +34,7 @@ WRITTEN = (
 _NAME = regex(r"[\w.-]+")
 _VARIANT = regex(r"(?:\+|/)(cu\d{2,3})\b")
 _SUFFIX = regex(r"\+[\w.]+")
-_LIBRARIES = "nvidia-"  # what a framework's own package brings
+_LIBRARIES = "nvidia-"  # what a framework's own package provides
 _PLAIN = regex(r"[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:[<>=!~]=?[\w.*+!,<>=~-]+)?")
 
 
@@ -104,7 +104,7 @@ def _in_words(framework: Framework, item: Item, matrix: Matrix) -> str:
         known = []
     if not known:
         raise RequestError(
-            f"--project: line {item.package.line} asks for {item.written}, which is no version that envkit knows.",
+            f"--project: line {item.package.line} asks for {item.written}, which is not a version that envkit knows.",
             f"envkit matrix {framework.name} lists the known ones; --framework {framework.name}==VERSION chooses one.",
         )
     exact = len(known) == 1
@@ -136,7 +136,7 @@ def _python(pins: Manifest, written: Manifest) -> str | None:
 
 
 def _others(written: Manifest, matrix: Matrix, planned: Iterable[Item]) -> tuple[list[str], list[str]]:
-    """The requirements beside the frameworks, and those that cannot be written into a command."""
+    """The requirements next to the frameworks, and those that cannot be written into a command."""
     plain, left_out = list[str](), list[str]()
     names = {normalized(item.package.name) for item in planned}
     for item in written.items:

@@ -20,7 +20,7 @@ _REFUSED = regex(r"[&*!%@`]")
 
 
 class Text(str):
-    """A scalar that knows the line on which it stands."""
+    """A scalar that knows the line on which it is."""
 
     line: int = 0
 
@@ -96,7 +96,7 @@ def _node(lines: list[_Line], place: int, indent: int, depth: int) -> tuple[Any,
 
 
 def _continued(value: Any, lines: list[_Line], place: int, indent: int) -> tuple[Any, int]:  # noqa: ANN401
-    """A plain scalar with the lines that go on with it, which stand further in than `indent`."""
+    """A plain scalar with the lines that go on with it, which are further in than `indent`."""
     if isinstance(value, Text):
         parts: list[str] = [value]
         while place < len(lines) and lines[place].indent > indent:
@@ -156,7 +156,7 @@ def _key(text: str) -> tuple[str, str] | None:
 
 
 def _below(lines: list[_Line], place: int, indent: int, depth: int, number: int) -> tuple[Any, int]:
-    """What stands under a key or a dash: further in, or a list in line with its key."""
+    """What is under a key or a dash: further in, or a list in line with its key."""
     if place < len(lines):
         inner = lines[place].indent
         if inner > indent or (inner == indent and lines[place].text.startswith("-") and lines[place].text[1:2] in " "):

@@ -49,14 +49,14 @@ def _fastest_on_gpus(verdicts: Iterable[Verdict]) -> dict[str, float]:
 
 
 def _beside(row: Verdict, on_gpu: dict[str, float]) -> Iterator[str]:
-    """How many times as fast a GPU was with the same network, beside the time on the processor."""
+    """How many times as fast a GPU was with the same network, next to the time on the processor."""
     least = on_gpu.get(row.measurement.job.id)
     if row.device.gpu is None and row.measurement.value and least:
         yield f"  the GPU is {row.measurement.value / least:.3g} x as fast"
 
 
 def _hung(label: str, told: str, width: int) -> Iterator[str]:
-    """The first words beside the label; what does not fit there goes below it, and not into a narrow column."""
+    """The first words next to the label; what does not fit there goes below it, and not into a narrow column."""
     first, *more = hang(f"{label}  ", told, width)
     yield first
     yield from hang("      ", " ".join(line.strip() for line in more), width) if more else ()
@@ -80,7 +80,7 @@ def _header(rows: Sequence[Verdict]) -> Iterator[str]:
         if name in most:
             yield f"{most[name]:.0f} {unit}" + (f" of {limit:.0f}" if limit else "")
     if device.gpu.processes is not None:
-        yield "in use by others before" if device.gpu.processes else "idle before"
+        yield "already in use by other processes" if device.gpu.processes else "idle before"
 
 
 def bench_markdown(verdicts: Sequence[Verdict]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.json_text import dumps
 from envkit.base.shown import inert, shown
+from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Confidence, Finding, Status
 from envkit.checks.engine.runner import summary
 from envkit.documents.answered import Answered, answered_file
@@ -63,9 +64,9 @@ def target_text(request: Request) -> str:
 
 
 def _sources_line(sources: Sequence[str]) -> str:
-    """The sources on one line: by their titles where these fit, else how many there are and where they stand."""
+    """The sources on one line: their titles if they fit, otherwise their number and where to find them."""
     line = f"Sources: {'; '.join(sources)}"
-    return line if len(line) <= WIDTH else f"{len(sources)} sources (--json lists them)"
+    return line if len(line) <= WIDTH else f"{many(len(sources), 'source')} (--json lists them)"
 
 
 def file_verdict(findings: Sequence[Finding]) -> Verdict:

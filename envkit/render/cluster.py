@@ -42,7 +42,7 @@ def _pod(wanted: Manifests) -> str:
     label, _, value = wanted.selector.partition("=")
     asked = "asked" if wanted.runtime_class else "unasked"
     collect = f"env -i PATH={_PATH} HOME=/root chroot /host /bin/sh -s 60 {asked} </envkit/collect.sh"
-    once = f"{collect}\nsleep 30 # so that no second pod comes to this node"
+    once = f"{collect}\nsleep 30 # so that no second pod is placed on this node"
     pause = f"sleep $(({_DAY_PART_S} + $(od -An -N2 -tu2 /dev/urandom) % 3600))"
     is_job = wanted.kind != "daemonset"
     return _filled(

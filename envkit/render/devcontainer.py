@@ -1,4 +1,4 @@
-"""A recipe as a devcontainer.json beside its Dockerfile."""
+"""A recipe as a devcontainer.json next to its Dockerfile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from envkit.render.dockerfile import shared_memory
 
 
 def render_devcontainer(recipe: Recipe) -> str:
-    """The devcontainer.json of the recipe; it names the file `Dockerfile` beside it.
+    """The devcontainer.json of the recipe; it names the file `Dockerfile` next to it.
 
     Raises EnvkitError for an entrypoint, which editors replace with their own.
     """

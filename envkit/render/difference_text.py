@@ -60,7 +60,7 @@ def difference_text(
     """The whole answer; `verbose` lists every change and the facts that were not compared."""
     page = Page(width, color)
     found = found if verbose else _once(found)
-    lines = [*page.labelled("Old", _side(old)), *page.labelled("New", _side(new)), ""]
+    lines = [*page.labeled("Old", _side(old)), *page.labeled("New", _side(new)), ""]
     lines += [*_other_machine(old[0], new[0], page), *_summary(found, page)]
     ids = {finding.id for finding in found.new}
     for finding in found.new:
@@ -116,17 +116,17 @@ def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:
     own = [item.change for item in found.culprits if finding.id in item.explains]
     causes = [change for change in own if not change.symptom] or own
     if finding.id in found.not_judged_before:
-        yield from page.labelled("Cause", "Unknown: this check could not run on OLD.")
+        yield from page.labeled("Cause", "Unknown: this check could not run on OLD.")
     elif not causes:
-        yield from page.labelled("Cause", "No change explains this problem.")
+        yield from page.labeled("Cause", "No change explains this problem.")
     for number, change in enumerate(causes[:_CULPRITS]):
-        yield from page.labelled("Cause" if number == 0 else "", _told(change))
+        yield from page.labeled("Cause" if number == 0 else "", _told(change))
     if finding.remedy:
-        yield from page.labelled("Fix", finding.remedy.summary)
+        yield from page.labeled("Fix", finding.remedy.summary)
         yield from page.commands(finding.remedy.commands)
     follow = dict.fromkeys(other.title for other in found.new if other.because_of == finding.id)
     if follow:
-        yield from page.labelled("Also", f"{'; '.join(follow)} (caused by the problem above).")
+        yield from page.labeled("Also", f"{'; '.join(follow)} (caused by the problem above).")
     yield page.whole("See also", f"envkit explain {finding.id}")
 
 

@@ -36,7 +36,7 @@ def header(recipe: Recipe) -> list[str]:
         lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit. It does not need CUDA itself.")
     gpus = "--gpus all " if recipe.runtime.environment else ""
     shared = shared_memory(recipe)
-    # An entrypoint takes every word for its own: the test has to stand in its place.
+    # An entrypoint takes every word for its own: the test has to be in its place.
     own = recipe.official or recipe.runtime.entrypoint
     test = f"--entrypoint smoke-test {recipe.name}" if own else f"{recipe.name} smoke-test"
     port = f"-p {recipe.runtime.port}:{recipe.runtime.port} " if recipe.runtime.port else ""
@@ -53,13 +53,13 @@ def header(recipe: Recipe) -> list[str]:
 
 
 def shared_memory(recipe: Recipe) -> str:
-    """The option of `docker run` that enlarges /dev/shm, with a blank behind it; '' where the default will do."""
+    """The option of `docker run` that enlarges /dev/shm, with a blank after it; '' where the default will do."""
     size = recipe.runtime.shared_memory_gib
     return f"--shm-size={size}g " if size else ""
 
 
 def quoted(value: str) -> str:
-    """A value for ENV and ARG: bare where that is safe, else in double quotes; `$NAME` stays a reference."""
+    """A value for ENV and ARG: bare where that is safe, otherwise in double quotes; `$NAME` stays a reference."""
     if value and all(letter.isalnum() or letter in "_-+./:,@$" for letter in value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

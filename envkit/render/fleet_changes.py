@@ -18,7 +18,7 @@ def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
     page = Page(width, color)
     lines = []
     for title, names in (("New", changes.added), ("Gone", changes.removed)):
-        lines += page.labelled(title, f"{many(len(names), 'host')}: {listed(names)}") if names else []
+        lines += page.labeled(title, f"{many(len(names), 'host')}: {listed(names)}") if names else []
     for change in (*changes.states, *changes.traits):
         lines += page.wrap(f"{change.key}: {change.old or 'new'} -> {change.new}", "    ", "  ")
         lines += page.wrap(f"{many(len(change.hosts), 'host')}: {listed(change.hosts)}", " " * 8, " " * 6)

@@ -41,7 +41,7 @@ def _with_lines(text: str, mark: str, lines: list[str]) -> str:
 
 
 def _line(ask: Ask) -> str:
-    """The call of the collector's function: words in double quotes where a variable of it stands in them."""
+    """The call of the collector's function: words in double quotes where a variable of it is in them."""
     name = "tail_of" if ask.how == "tail" else ask.how
     words = [str(ask.most)] if ask.how in _WITH_SIZE else []
     words += [f"'{ask.keep}'"] if ask.how in _WITH_PATTERN else []

@@ -7,7 +7,7 @@ from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, Shared, Stat
 from envkit.fleet.report import MAJORITY, failing
 from envkit.fleet.traits import GPU
 
-COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts, beside name, state and reason
+COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts, next to name, state and reason
 
 
 def shared_words(item: Shared) -> str:

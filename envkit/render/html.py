@@ -61,7 +61,7 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
 
 
 def _cards(problems: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """Each problem with those that go away with it; one whose cause is not shown stands by itself."""
+    """Each problem with those that go away with it; one whose cause is not shown is by itself."""
     own = [finding for finding in problems if finding.because_of is None]
     causes = {finding.id: finding for finding in reversed(own)}
     alone = [finding for finding in problems if finding.because_of is not None and finding.because_of not in causes]

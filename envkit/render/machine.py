@@ -191,7 +191,7 @@ def _gpu(gpu: Gpu) -> str:
 def _pci_gpu(gpu: PciGpu) -> str:
     parts = [gpu.name or _unnamed(gpu)]
     parts += [gpu.compute_capability.sm] if gpu.compute_capability else []
-    parts += [gpu.pci_address]
+    parts += [gpu.pci_address] if gpu.pci_address else []
     if gpu.driver is not None:
         parts.append(f"driver {gpu.driver}" if gpu.driver else "no driver bound")
     return " · ".join(parts)

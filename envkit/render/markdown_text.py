@@ -18,12 +18,12 @@ _TICKS = regex(r"`+")
 
 
 def prose(text: str) -> str:
-    """The text as it stands where it is nothing but words, else as code."""
+    """The text as it is where it is nothing but words, otherwise as code."""
     return text if _PLAIN.fullmatch(text) and not _ACTS.search(text) else code(text)
 
 
 def code(text: str) -> str:
-    """The text as a code span, between more backticks than stand in it side by side."""
+    """The text as a code span, between more backticks than are in it side by side."""
     ticks = "`" * (_longest([text]) + 1)
     inside = f" {text} " if text.startswith("`") or text.endswith("`") or not text.strip() else text
     return f"{ticks}{inside}{ticks}"

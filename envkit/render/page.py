@@ -26,7 +26,7 @@ _LABELS = {
     Status.SKIP: "-",
 }
 _GLUE = "\xa0"  # a space that no line is broken at
-_STATUS, _LABEL, _COMMAND = 6, 12, 14  # the columns where a title, a labelled text and a command begin
+_STATUS, _LABEL, _COMMAND = 6, 12, 14  # the columns where a title, a labeled text and a command begin
 
 
 class Page:
@@ -70,8 +70,8 @@ class Page:
         first, *rest = self.wrap(text, " " * _STATUS)
         return [f"{self.status(status)} {self.head(first.strip())}", *(self.head(line) for line in rest)]
 
-    def labelled(self, label: str, text: str) -> list[str]:
-        """A text behind its label, which is `` for more of the same."""
+    def labeled(self, label: str, text: str) -> list[str]:
+        """A text after its label, which is `` for more of the same."""
         start = f"  {label:<{_LABEL - 2}}"
         first, *rest = self.wrap(text, " " * _LABEL, start)
         return [self.head(start) + first[_LABEL:], *rest]
@@ -81,11 +81,11 @@ class Page:
         return self.wrap(text, " " * (_LABEL + 2), f"{' ' * _LABEL}- ")
 
     def whole(self, label: str, text: str) -> str:
-        """A text behind its label on one line, however long."""
+        """A text after its label on one line, however long."""
         return self.head(f"  {label:<{_LABEL - 2}}") + text
 
     def cut(self, label: str, text: str, start: int = 0) -> str:
-        """A text behind its label, as much as one line holds, with what begins at `start`; `-v` shows it whole."""
+        """A text after its label, as much as one line holds, with what begins at `start`; `-v` shows it whole."""
         return self.whole(label, excerpt(text, start, self.width - _LABEL)[0])
 
     def commands(self, commands: Iterable[str], *, one_line: bool = False) -> Iterator[str]:

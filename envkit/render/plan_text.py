@@ -48,7 +48,7 @@ def _setting(setting: Setting) -> Iterator[str]:
 
 
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
-    """What stands above the commands: which Python pip's are for."""
+    """What is above the commands: which Python pip's are for."""
     python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
     return f"Install, in an environment with Python {python.release(2)}" if python is not None else "Install"
 

@@ -36,7 +36,7 @@ class Row:
 
 
 def bar_plot(title: str, bars: Sequence[Bar]) -> str:
-    """The bars below each other as an SVG image, which may stand in a page or in a file."""
+    """The bars below each other as an SVG image, which may be in a page or in a file."""
     most = max((bar.value for bar in bars), default=1.0) or 1.0
     room = _WIDTH - _LABEL - 70
     parts = []

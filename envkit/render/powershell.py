@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXIT_CODES = (
     (0, "success; running it again changes nothing"),
     (1, "a step failed; the messages say why"),
-    (3, "this machine does not suit the plan; the message says what to change"),
+    (3, "this machine does not match the plan; the message says what to change"),
     (5, "a file could not be fetched"),
     (6, "a file has the wrong checksum or signature"),
     (9, "verification found problems"),
@@ -111,7 +111,7 @@ def _what(work: WindowsInstallation) -> Iterator[str]:
     yield from hang("", "Read it before you run it. It can be run again at any time. Run it with", WIDTH)
     yield "  powershell -ExecutionPolicy Bypass -File SCRIPT.ps1 [-DryRun] [-VerifyOnly] [-CudaInstaller FILE]"
     if work.toolkit is not None:
-        yield from hang("", "as administrator, as long as the CUDA toolkit is missing.", WIDTH)
+        yield from hang("", "as administrator if the CUDA toolkit is missing.", WIDTH)
     yield ""
     yield "Why these versions"
     for verdict in dict.fromkeys(work.plan.verdicts):
@@ -127,7 +127,7 @@ def _what(work: WindowsInstallation) -> Iterator[str]:
 
 def _choices(work: WindowsInstallation, options: ScriptOptions) -> Iterator[str]:
     yield "Choices (made when this script was written)"
-    yield f"  driver       {work.minimum_driver} or newer has to be there; the script does not install one"
+    yield f"  driver       {work.minimum_driver} or newer must be installed already; the script does not install one"
     if work.toolkit is not None:
         parts = " ".join(work.toolkit.components) or "everything"
         yield f"  EULA         {'accepted, per --accept-eula' if options.accept_eula else 'asked'}: {EULA_URL}"

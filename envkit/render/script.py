@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from envkit.install.model import Download, Installation
     from envkit.install.options import ScriptOptions
 
-# Steps whose work so far is kept when they were interrupted; all others start afresh.
+# Steps whose work so far is kept when they were interrupted; all others start again.
 _KEPT = ("prerequisites", "nouveau", "driver", "verify")
 
 
 @record
 class StepLine:
-    """One step of the script: its id, its title, the bash that tells whether it is done, and the bash that does it."""
+    """One step of the script: its id, its title, the bash that shows whether it is done, and the bash that does it."""
 
     id: str
     title: str

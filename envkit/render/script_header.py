@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.solver.model import Plan
 
 EULA_URL = "https://docs.nvidia.com/cuda/eula/"
-DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"
+DRIVER_LICENSE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"
 WIDTH = 96
 
 EXIT_CODES = (
@@ -50,8 +50,8 @@ def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]
 
 
 def licenses(work: Installation) -> str:
-    """Where the licenses stand of what the steps install; '' when none of it asks for one."""
-    pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENCE_URL}
+    """Where the licenses are of what the steps install; '' when none of it asks for one."""
+    pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENSE_URL}
     return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 
 
@@ -63,11 +63,11 @@ def help_text(work: Installation) -> str:
         ("--resume", "continue after an interruption or a reboot"),
         *([("--reboot", "reboot once if the driver needs it, and continue after the boot")] if work.may_reboot else []),
         ("--rollback", "restore the previous files and links"),
-        *([("--use", "point /usr/local/cuda, and so login shells, at this toolkit")] if _links(work) else []),
+        *([("--use", "point /usr/local/cuda, and thus login shells, to this toolkit")] if _links(work) else []),
         ("--offline DIR", "use only the files in DIR; no network access"),
         *([("--upgrade", "replace another release that is already in the directory")] if _fills_folders(work) else []),
         *([("--accept-unverified", "accept files without a checksum")] if work.unverified else []),
-        ("--progress json", "print events to stdout, one JSON object per line, the result last"),
+        ("--progress json", "print events to stdout, one JSON object per line, with the result last"),
         ("--no-space-check", "skip the free-space check (its figures are estimates)"),
         *([("--any-os", "run on a different distribution from the plan's")] if work.os else []),
         ("--help", "this text"),
@@ -151,7 +151,7 @@ def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:
             else f"    {_unverified_words(options)}"
         )
     for parts in (step for step in work.steps if isinstance(step, FetchParts)):
-        yield from hang("  ", f"the archives of {parts.names} that this list names, with the sha256 that it has", WIDTH)
+        yield from hang("  ", f"the archives of {parts.names} that this list names, verified with its sha256", WIDTH)
     if not work.downloads:
         yield "  none except packages"
 
@@ -171,7 +171,7 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield f"  modules in   {options.modules}"
     yield f"  driver       {'installed if missing or too old' if options.with_driver else 'not changed'}"
     if plan.choice.builds:
-        yield "  framework    into its own directory, not into the system's Python"
+        yield "  framework    in its own directory, not in the system's Python"
 
 
 def _eula_words(toolkit: InstallToolkit | None, options: ScriptOptions) -> str:

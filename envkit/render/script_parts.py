@@ -87,7 +87,7 @@ class ScriptParts:
     driver_packages: tuple[str, ...]
     other_drivers: tuple[str, ...]
     toolkit: InstallToolkit | None
-    runfile: InstallToolkit | None  # the toolkit, where a runfile brings it
+    runfile: InstallToolkit | None  # the toolkit, where a runfile provides it
     fetch_parts: FetchParts | None
     nvcc_versions: tuple[tuple[Version, Version], ...]  # nvcc's own version, release: those of the toolkit's line
     patches: tuple[ApplyPatch, ...]

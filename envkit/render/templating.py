@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def template_root() -> Traversable:
-    """What holds `dockerfiles/` and `scripts/`: the packaged folder, else the checkout's. Raises DataError."""
+    """What holds `dockerfiles/` and `scripts/`: the packaged folder, otherwise the checkout's. Raises DataError."""
     from importlib.resources import files
     from pathlib import Path
 

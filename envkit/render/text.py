@@ -37,7 +37,7 @@ def doctor_text(
     caused: dict[str | None, list[Finding]] = {}
     for finding in shown:
         caused.setdefault(finding.because_of, []).append(finding)
-    told: set[tuple[str, ...]] = set()  # remedies that stand above
+    told: set[tuple[str, ...]] = set()  # remedies that are above
     for finding in shown:
         if finding.because_of not in ids:
             follow = caused.get(finding.id, [])
@@ -60,7 +60,7 @@ def _no_finding(answer: Verdict, page: Page) -> Iterator[str]:
     yield from page.title(answer.status, answer.title)
     if answer.ask:
         yield ""
-        yield from page.labelled("Paste", _PASTE)
+        yield from page.labeled("Paste", _PASTE)
         yield from page.commands(answer.ask)
 
 
@@ -70,14 +70,14 @@ def _finding(
     yield from page.title(finding.status, answer.lead + finding.title if answer else finding.title)
     yield ""
     if finding.remedy and again:
-        yield from page.labelled("Fix", "The same as above.")
+        yield from page.labeled("Fix", "The same as above.")
     elif finding.remedy:
-        yield from page.labelled("Fix", finding.remedy.summary)
+        yield from page.labeled("Fix", finding.remedy.summary)
         one_line = any(step.windows for step in finding.remedy.steps)
         yield from page.commands(finding.remedy.commands, one_line=one_line)
     yield from _why(finding, page, brief=answer is None, verbose=verbose)
     for number, other in enumerate(answer.alternatives if answer else ()):
-        yield from page.labelled("Or" if number == 0 else "", f"{other.title}. To check, run:")
+        yield from page.labeled("Or" if number == 0 else "", f"{other.title}. To check, run:")
         yield from page.commands([other.tell_apart])
     if follow:
         yield from _consequences([other.title for other in follow], page)
@@ -95,12 +95,12 @@ def _commands(finding: Finding) -> tuple[str, ...]:
 def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterator[str]:
     """What it means and what shows it; of evidence a first look gets little, what is not the answer nothing."""
     if finding.impact:
-        yield from page.labelled("Why", finding.impact)
+        yield from page.labeled("Why", finding.impact)
     if finding.subject and finding.subject not in finding.title:
-        yield from page.labelled("Affects", finding.subject)
+        yield from page.labeled("Affects", finding.subject)
     if verbose:
         for number, item in enumerate(finding.evidence):
-            yield from page.labelled("Evidence" if number == 0 else "", _told(item))
+            yield from page.labeled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
             label = "" if item.fact == _QUOTED else f"{item.fact} = "
@@ -120,9 +120,9 @@ def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
     """The failures that the one above causes: one on the same line, several below each other."""
     told = list(dict.fromkeys(titles))
     if len(told) == 1:
-        yield from page.labelled("Also", f"Caused by the problem above: {told[0]}")
+        yield from page.labeled("Also", f"Caused by the problem above: {told[0]}")
         return
-    yield from page.labelled("Also", "Caused by the problem above:")
+    yield from page.labeled("Also", "Caused by the problem above:")
     for title in told[:_NAMED]:
         yield from page.item(title)
     if len(told) > _NAMED:
@@ -160,7 +160,7 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
         return []
     lines = [page.head("Could not run")]
     for title, ids in stopped.items():
-        lines += page.wrap(f"{_some(ids)}: {title}", "    ", "  ")
+        lines += page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {title}", "    ", "  ")
     return [*lines, ""]
 
 

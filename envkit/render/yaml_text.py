@@ -1,4 +1,4 @@
-"""Text of several lines in a YAML document, as it stands and readable."""
+"""Text of several lines in a YAML document, as it is and readable."""
 
 from __future__ import annotations
 

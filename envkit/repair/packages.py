@@ -1,4 +1,4 @@
-"""Takes back what a fix changed among a Python's packages, and nothing that somebody installed or changed since."""
+"""Undoes what a fix changed among a Python's packages, and nothing that somebody installed or changed since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Entry = Mapping[str, Any]
 
 
 def undo_packages(first: _Entry, entries: Sequence[_Entry], indexes: Mapping[str, str]) -> Undo:
-    """All steps of the fix on the Python of its `first` step, taken back in one; the rest that differs is named."""
+    """All steps of the fix on the Python of its `first` step, undone in one; the rest that differs is named."""
     before = _by_name(first["before"]["packages"])
     now = _by_name(repairs.packages_of(first["words"]))
     left, unsure = _left(first["words"][0], before, now, entries)

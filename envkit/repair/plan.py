@@ -25,7 +25,7 @@ class Plan:
 
     @property
     def runs(self) -> bool:
-        """Whether envkit can carry out any of it: the first step that is for the person ends it."""
+        """Whether envkit can carry out any of it: the first step that is for the user ends it."""
         return any(step.runs for _, step in self.todo[:1])
 
 

@@ -83,7 +83,7 @@ def _change_variables(step: Step) -> None:
 
 
 def undo_plan(journal: Journal, indexes: Mapping[str, str]) -> list[Undo]:
-    """How a fix is taken back, its last step first; the loader's index is made anew at the end.
+    """How a fix is undone, its last step first; the loader's index is made again at the end.
 
     `indexes` are the addresses where builds with a local label (`cu124`, `cpu`) are found. What several steps changed
     goes back to what the first of them found.
@@ -102,7 +102,7 @@ def undo_plan(journal: Journal, indexes: Mapping[str, str]) -> list[Undo]:
 
 
 def _undo(entry: Mapping[str, Any], after: Mapping[str, Any], held: set[str]) -> Undo:
-    """One step taken back, but for what an earlier one `held`."""
+    """One step undone, but for what an earlier one `held`."""
     line, root, before = entry["line"], bool(entry["root"]), entry["before"]
     works: list[Work] = []
     removes = []
@@ -131,6 +131,6 @@ def _service(before: Mapping[str, Any], root: bool) -> Iterator[Work]:
 
 
 def take_back(undo: Undo, tell: Callable[[str], None]) -> None:
-    """One step taken back. Raises StepFailed."""
+    """One step undone. Raises StepFailed."""
     for work in undo.works:
         repairs.carry_out(work, tell)

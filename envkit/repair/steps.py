@@ -1,4 +1,4 @@
-"""The kinds of steps, and how a command of a remedy is recognized as one. What no rule knows is for the person.
+"""The kinds of steps, and how a command of a remedy is recognized as one. What no rule knows is for the user.
 
 A rule looks at every word: an option that it does not know makes the command one that is shown and not run.
 """
@@ -20,7 +20,7 @@ class Kind(str, Enum):
     PACKAGES = "Python packages"
     LINK = "link"
     FILE = "file"
-    LOADER = "index of the loader"
+    LOADER = "loader cache"
     SERVICE = "service"
     VARIABLE = "variable"
     LOOK = "nothing"  # a command that only shows something
@@ -59,7 +59,7 @@ _CDI = regex(r"--output=((?:/etc|/var/run)/cdi/[A-Za-z0-9_.-]+\.(?:yaml|json))")
 _UNIT = regex(r"[A-Za-z0-9@_.-]+")
 _VARIABLE = regex(r"[A-Z][A-Z0-9_]*")
 _DAEMON = "/etc/docker/daemon.json"
-_STOPS = "it restarts a service, which stops what is running in it"
+_STOPS = "it restarts a service, which stops whatever is running in it"
 _REMOVES = "it removes packages"
 _ENDS = frozenset(("reboot", "shutdown", "poweroff"))
 _DRIVER = frozenset(("modprobe", "rmmod", "nvidia-smi", "nvidia-modprobe", "nvidia-uninstall", "dkms", "prime-select"))
@@ -85,7 +85,7 @@ def step_of(command: Command) -> Step:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line of shell that is a plain command, or writes one line with tee; else none."""
+    """The words of a line of shell that is a plain command, or writes one line with tee; otherwise none."""
     try:
         words = shlex.split(line)
     except ValueError:

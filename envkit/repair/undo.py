@@ -1,4 +1,4 @@
-"""How one step of a fix is taken back, as data."""
+"""How one step of a fix is undone, as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AS_IT_WAS = "nothing to do: it is unchanged, or an earlier step covers it"
 
 @record
 class Undo:
-    """One step taken back: the line that it took, and the commands; or the reason why it is left as it is."""
+    """One step undone: the line that it took, and the commands; or the reason why it is left as it is."""
 
     line: str
     works: tuple[Work, ...] = ()

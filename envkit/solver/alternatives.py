@@ -20,7 +20,7 @@ from envkit.solver.search import Selection, feasible, select
 TRIES = 60  # changes tried for one part before it is given up
 NEAR = 6  # changes that work, of which one that leaves nothing unknown is better than a nearer one
 COMBINED = 2  # offers that change several parts at once
-WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered beside the nearest
+WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered next to the nearest
 
 
 @record
@@ -51,7 +51,7 @@ def rescues(query: Query) -> tuple[Alternative, ...]:
     found = _surest_of([rescue for part in kept for rescue in _single(part, query)])
     if found:
         return tuple(rescue.offer for rescue in sorted(found, key=lambda rescue: rescue.last.cost))
-    # another GPU is no small change: it is offered where no other one is enough, beside what would do with this one
+    # another GPU is no small change: it is offered where no other one is enough, next to what would do with this one
     gpus = (part for part in parts if part.option == "gpu")
     offers = [rescue.offer for part in gpus for rescue in _single(part, query)]
     kept = kept if offers else list(parts)
@@ -67,7 +67,7 @@ def rescues(query: Query) -> tuple[Alternative, ...]:
 def _surest_of(found: list[Rescue]) -> list[Rescue]:
     """Without those of which it is not known whether pip takes their packages together.
 
-    What each framework takes by itself is said beside a refusal, and known to work.
+    What each framework takes by itself is said next to a refusal, and known to work.
     """
     return [rescue for rescue in found if SHARING not in rescue.doubts]
 
@@ -190,7 +190,7 @@ IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os", "platform")
 
 
 def improvements(query: Query, choice: Choice) -> tuple[Alternative, ...]:
-    """The single changes that would bring a newer version of a framework, and which."""
+    """The single changes that would provide a newer version of a framework, and which."""
     if not any(_could_be_newer(index, choice, query) for index in range(len(choice.builds))):
         return ()
     parts = (part for part in parts_of(query.request) if part.option in IMPROVABLE)

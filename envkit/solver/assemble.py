@@ -69,7 +69,7 @@ def _cudnn_version(cudnn: CudnnRelease | None, image: ImageTag | None, selection
 def _python(
     system: OperatingSystem | None, selection: Selection, query: Query
 ) -> tuple[Version | None, PythonSource | None]:
-    """The system's own Python where it is maintained and fits, else the newest that can be had."""
+    """The system's own Python where it is maintained and fits, otherwise the newest that can be obtained."""
     wanted, allowed = query.request.python, selection.pythons
     own = system.default_python.release(2) if system and system.default_python else None
     sources = [row for row in query.knowledge.tables.python_sources if _source_fits(row, system, query)]
@@ -88,7 +88,7 @@ def _python(
 
 
 def _settled(allowed: frozenset[Version], query: Query) -> list[Version]:
-    """Those that are handed out with a pin on any system, where none is recorded for this one; else all.
+    """Those that are returned with a pin on any system, where none is recorded for this one; otherwise all.
 
     A Python that has just come out has packages of the framework, and none of what goes with it.
     """

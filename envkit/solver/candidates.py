@@ -75,7 +75,7 @@ def _broken(query: Query, asked: list[Asked], build: FrameworkBuild, place: int)
 
 
 def _wanted(query: Query, framework: FrameworkRequest) -> Iterable[int]:
-    """The places of the builds whose version is acceptable, also to the packages that are wanted beside them."""
+    """The places of the builds whose version is acceptable, also to the packages that are wanted next to them."""
     builds = query.knowledge.build_set(framework.name)
     places, beside = builds.meeting(framework.spec), framework.companions
     if not beside:
@@ -170,7 +170,7 @@ def kind(query: Query, one: Candidate) -> Hashable:
 
 
 def _rank(query: Query, one: Candidate) -> tuple[object, ...]:
-    """Where a candidate stands among those of its release; the lowest is the best."""
+    """Where a candidate is among those of its release; the lowest is the best."""
     build, toolkits = one.build, one.toolkits
     exact = True
     if toolkits:
@@ -197,7 +197,7 @@ def _level(query: Query, one: Candidate) -> int:
 
 
 def _has_image(query: Query, toolkits: tuple[Toolkit, ...] | None) -> bool:
-    if toolkits is None:  # a wheel that brings CUDA needs none of the image's libraries
+    if toolkits is None:  # a wheel that provides CUDA needs none of the image's libraries
         return True
     wanted = query.request.os_id
     return any(wanted in (None, tag.os_id) for row in toolkits for tag in query.knowledge.images(row))

@@ -150,7 +150,7 @@ def _plain_bases(query: Query) -> Iterator[ImageTag]:
 
 
 def _lowest_cuda(build: FrameworkBuild, query: Query) -> Version | None:
-    """The lowest CUDA that a build may bring: its own line, or the first of a whole major (12)."""
+    """The lowest CUDA that a build may provide: its own line, or the first of a whole major (12)."""
     if build.cuda is None or len(build.cuda.parts) > 1:
         return build.cuda
     return build.cuda_min or next((row.release for row in query.knowledge.toolkits(build.cuda)), None)
@@ -184,7 +184,7 @@ def cudnn_for(toolkit: Toolkit, selection: Selection, query: Query) -> CudnnRele
 
 def _cudnn_rank(row: CudnnRelease, query: Query) -> tuple[bool, bool, bool]:
     fetched = bool(row.pip_package or (row.url and row.sha256))
-    # beside a toolkit it comes as an archive: no script can take it from a package
+    # next to a toolkit it comes as an archive: no script can take it from a package
     return not fetched, row.url is None, not all(answer is True for answer in _known_gpus(row, query))
 
 

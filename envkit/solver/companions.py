@@ -24,7 +24,7 @@ _FRAMEWORK, _TORCH = "pytorch", "torch"
 def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     """The torch that a companion is made for: `torchvision==0.20` asks for pytorch 2.5.0; None for another name.
 
-    The spec means what it means to pip; `==` of a release that is not on record takes the newest of its line. Raises
+    The spec means what it means to pip; `==` of a release that is not known takes the newest of its line. Raises
     RequestError where there is none either.
     """
     package = normalized(name)
@@ -37,7 +37,9 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     found = _releases(package, written)
     if not found:
         newest = rows[-1].version
-        raise RequestError(f"--framework: {name}{spec} is not known here.", f"The newest known to envkit is {newest}.")
+        raise RequestError(
+            f"--framework: {name}{spec} is not known to envkit.", f"The newest known to envkit is {newest}."
+        )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == _TORCH]
     if not lines:
@@ -47,14 +49,14 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
 
 
 def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
-    """The releases on record that pip takes for a spec, else those of the line that `==` names."""
+    """The releases in the data that pip takes for a spec, otherwise those of the line that `==` names."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     pinned = "==" + spec.lstrip("=") if spec.startswith("=") and "," not in spec else ""
     try:
         wanted = SpecifierSet(pinned or spec, prereleases=True)
     except InvalidSpecifier:
-        told = f"--framework: {package}{spec} is not a version that pip reads."
+        told = f"--framework: {package}{spec} is not a version that pip understands."
         raise RequestError(told, f"Example: --framework {package}=={pairs_by_package()[package][-1].version}") from None
     found = meeting(package, wanted.contains)
     if found or not pinned or not pinned[-1].isdigit():
@@ -96,7 +98,7 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
 
 
 def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
-    """The requirements of the packages that were asked for by name and that the builds do not bring."""
+    """The requirements of the packages that were asked for by name and that the builds do not provide."""
     pinned = (
         (f"{companion.package}=={release}", build)
         for companion, build in _asked(choice, request)
@@ -113,7 +115,7 @@ def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, Framew
 
 
 def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu]) -> str:
-    """The release that was taken, else the newest that is made for a torch and runs on the GPUs; '' where none is.
+    """The release that was taken, otherwise the newest that is made for a torch and runs on the GPUs; '' where none is.
 
     An open bound of an older release says nothing of the torch that came after it.
     """
@@ -129,7 +131,7 @@ def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu])
 
 
 def is_beside(companion: Companion, build: FrameworkBuild, gpus: Iterable[TargetGpu]) -> bool:
-    """Whether a package can be installed beside a build.
+    """Whether a package can be installed next to a build.
 
     The default index has it compiled for the default index's build of the one torch that it requires, and its
     libraries of CUDA; it loads no others.
@@ -147,7 +149,7 @@ def _is_listed(package: str, build: FrameworkBuild) -> bool:
 
 
 def no_release_beside(framework: FrameworkRequest, *, gpus_asked: bool) -> Verdict:
-    """Why no build of a framework has the packages that are wanted beside it."""
+    """Why no build of a framework has the packages that are wanted next to it."""
     named = " or ".join(one.package for one in framework.open_companions)
     newest = [pairs_by_package()[one.package][-1] for one in framework.open_companions]
     told = "; ".join(f"{row.package} {row.version} requires {_torch_of(row)}" for row in newest if _torch_of(row))

@@ -16,7 +16,7 @@ from envkit.tables.ways import FrameworkTraits
 
 @record
 class FrameworkComparison:
-    """A framework beside the others; `pythons`, `systems` and `oldest_gpu` are those of its newest release.
+    """A framework next to the others; `pythons`, `systems` and `oldest_gpu` are those of its newest release.
 
     None is unknown. `oldest_gpu` is the lowest compute capability that any build of the release takes on Linux x86_64.
     """
@@ -71,7 +71,7 @@ def comparison(matrix: Matrix) -> tuple[FrameworkComparison, ...]:
 
 
 def _oldest_gpu(builds: Iterable[FrameworkBuild], matrix: Matrix) -> ComputeCapability | None:
-    """The lowest compute capability that any build and its CUDA take; None where that is not on record."""
+    """The lowest compute capability that any build and its CUDA take; None where that is not known."""
     told = [build for build in builds if build.sass is not None or build.min_compute_capability is not None]
     known = sorted({gpu.compute_capability for gpu in matrix.gpus})
     return next((one for one in known if any(runs(one, build, matrix) is not False for build in told)), None)

@@ -21,7 +21,7 @@ from envkit.tables.rows import FrameworkBuild
 
 
 def conflicts(query: Query) -> tuple[Conflict, ...]:
-    """The minimal clashes of a query that has no plan: single parts, else pairs, else one larger set."""
+    """The minimal clashes of a query that has no plan: single parts, otherwise pairs, otherwise one larger set."""
     parts = parts_of(query.request)
     for size in (1, 2):
         clashing = [group for group in combinations(parts, size) if not feasible(_only(query, group))]
@@ -84,7 +84,7 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
 
 
 def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None) -> tuple[object, ...]:
-    """Fewest clashes first; of those the lowest CUDA where the driver is too old, else the newest build.
+    """Fewest clashes first; of those the lowest CUDA where the driver is too old, otherwise the newest build.
 
     With the query of GPUs that no build serves it is the newest of those that the oldest GPU misses by the least.
     """
@@ -98,7 +98,7 @@ def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Quer
 
 
 def _behind(build: FrameworkBuild, query: Query) -> int:
-    """How far the oldest GPU is behind a build's oldest code, in tenths of a compute capability; 0 where it is not."""
+    """How far the oldest GPU is after a build's oldest code, in tenths of a compute capability; 0 where it is not."""
     gpus = [_tenths(gpu.compute_capability) for gpu in query.request.gpus]
     code = [_tenths(one) for one in (*(build.sass or ()), build.min_compute_capability) if one is not None]
     if not gpus or not code:

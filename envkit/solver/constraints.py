@@ -62,7 +62,7 @@ def _no_platform(query: Query, build: FrameworkBuild) -> Verdict:
 
 def _no_architecture(query: Query, build: FrameworkBuild) -> Verdict:
     known, wanted = ", ".join(build.architectures), query.request.architecture
-    detail = f"{title_of(build)} has known packages for {known}, but not for {wanted}"
+    detail = f"{title_of(build)} has known packages for {known}, but none for {wanted}"
     return Verdict("architecture", "fail", detail, build.sources)
 
 

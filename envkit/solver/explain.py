@@ -45,7 +45,7 @@ def _no_cudnn(toolkit: Toolkit, query: Query) -> Verdict:
         verdict = gpu_on_cudnn(gpu.compute_capability, newest, cuda, knowledge.tables, name=str(gpu))
         if verdict.status == "fail":
             return verdict
-    detail = f"no cuDNN {request.cudnn} is made for CUDA {toolkit.version}"
+    detail = f"no cuDNN {request.cudnn} is built for CUDA {toolkit.version}"
     return Verdict("cudnn-version", "fail", detail, toolkit.sources)
 
 

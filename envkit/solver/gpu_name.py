@@ -26,10 +26,10 @@ Pieces = tuple[str, ...]
 
 
 def model_of(text: str, matrix: Matrix) -> GpuModel:
-    """The model whose name holds each word of `text`, whole: of several that judge alike a data-centre one.
+    """The model whose name holds each word of `text`, whole: of several that judge alike a data-center one.
 
     `V100` is no `GV100`, `K40` is the beginning of `K40m`, and `A100` an A100 PCIe rather than an A100X. Raises
-    RequestError with the models that fit where they judge differently, else with the nearest names.
+    RequestError with the models that fit where they judge differently, otherwise with the nearest names.
     """
     named = matrix.gpu_by_name(text)
     if named is not None:
@@ -42,7 +42,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""
         raise RequestError(
             f"--gpu: {text!r} matches models with different capabilities: {', '.join(told[:_SHOWN])}{more}.",
-            "Give a whole name, or the compute capability.",
+            "Use a full name, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))
 
@@ -134,18 +134,18 @@ def _stands_in(word: Pieces, pieces: Pieces) -> bool:
 
 
 def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
-    """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-centre GPU."""
+    """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-center GPU."""
     tesla = "tesla" in _WORD.findall(text.lower())
     return [row for row in _holding(_words(_plain(text)), rows) if row.data_center or not tesla]
 
 
 def _plain(text: str) -> str:
-    """A name without what is said beside it."""
+    """A name without what is said next to it."""
     return " ".join(word for word in _WORD.findall(text.lower()) if not _ASIDE.fullmatch(word))
 
 
 def _judged(row: GpuModel) -> Hashable:
-    """What decides what a model runs. Being a data-centre GPU only allows more, and its first driver bounds little."""
+    """What decides what a model runs. Being a data-center GPU only allows more, and its first driver bounds little."""
     return row.compute_capability, row.last_driver_branch, row.architecture, row.variant == "jetson"
 
 

@@ -12,7 +12,7 @@ from envkit.tables import Matrix
 from envkit.tables.browse import NONE
 from envkit.tables.rows import FrameworkBuild, GpuModel
 
-NOTHING = Version((-1,), NONE)  # nothing on record runs; a version, so that a column is of one kind and can be sorted
+NOTHING = Version((-1,), NONE)  # nothing in the data runs; a version, so that a column is of one kind and can be sorted
 
 
 @record
@@ -54,7 +54,8 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
 
 
 def newest_for(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:
-    """The newest release of which a build runs on Linux x86_64; None where that is not known of any, else `NOTHING`."""
+    """The newest release of which a build runs on Linux x86_64; None where that is not known of any, otherwise
+    `NOTHING`."""
     doubtful = False
     for build in reversed(tuple(builds)):
         holds = runs(capability, build, matrix)

@@ -16,7 +16,7 @@ from envkit.solver.solve import resolve
 def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     """A plan for packages of that CUDA; where there are none, for packages that run on a driver which reports it.
 
-    A package that brings its CUDA needs a driver and nothing else, so a CUDA that none was built for may be on the
+    A package that provides its CUDA needs a driver and nothing else, so a CUDA that none was built for may be on the
     machine all the same. The plan says that it was read so; one for packages of that CUDA says what the other reading
     would give.
     """

@@ -20,7 +20,7 @@ _FROM_JETPACK = (
     "On a Jetson, CUDA, cuDNN, the driver, and the operating system come from JetPack; server versions are not "
     "compatible"
 )
-_THOR = "A Jetson Thor runs the packages of Arm servers; CUDA, the driver, and the operating system come from JetPack"
+_THOR = "A Jetson Thor runs the packages for Arm servers; CUDA, the driver, and the operating system come from JetPack"
 _SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
 _ON_THE_BOARD = "On the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
@@ -108,7 +108,7 @@ def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Confl
     for framework in request.frameworks:
         row = knowledge.tables.framework(framework.name)
         detail = (
-            f"{row.title if row else framework.name}'s official Arm wheels are built for servers (SBSA); those "
-            f"made for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
+            f"{row.title if row else framework.name}'s official Arm wheels are built for servers (SBSA); those built "
+            f"for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
         )
         yield Conflict((str(framework), f"gpu {board}"), detail, row.sources if row else ())

@@ -111,14 +111,14 @@ class Knowledge:
         )
 
     def python_span(self, build: FrameworkBuild) -> PythonSpan:
-        """What the other releases of its framework tell of the Pythons of a build whose row names none."""
+        """What the other releases of its framework describe the Pythons of a build whose row names none."""
         if build.pythons:
             return ANY_PYTHON
         key = ("span", build.framework, build.version.parts)
         return self._once(key, lambda: python_span(build, self.tables.builds(build.framework)))
 
     def pythons(self, build: FrameworkBuild) -> Sequence[Version]:
-        """The Pythons of a build's packages, or those that the releases before and after it leave; else none."""
+        """The Pythons of a build's packages, or those that the releases before and after it leave; otherwise none."""
         span = self.python_span(build)
         if span == ANY_PYTHON:
             return build.pythons
@@ -126,7 +126,7 @@ class Knowledge:
 
     @cached_property
     def _python_lines(self) -> list[Version]:
-        """Every Python that can be had."""
+        """Every Python that can be obtained."""
         return sorted({row.python.release(2) for row in self.tables.python_sources})
 
     def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class Knowledge:
         return self._once(("together", architecture, platform), lambda: Together(self.tables, architecture, platform))
 
     def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
-        """The toolkits whose libraries serve a build that brings none."""
+        """The toolkits whose libraries serve a build that provides none."""
         return self._once(
             ("serving", numbers(build.cuda, build.cuda_min, build.cuda_max)),
             lambda: tuple(
@@ -238,7 +238,7 @@ class Knowledge:
 
     @cached_property
     def compute_capabilities(self) -> set[ComputeCapability]:
-        """Those of all GPUs on record."""
+        """Those of all GPUs in the data."""
         return {gpu.compute_capability for gpu in self.tables.gpus}
 
     def last_branch(self, gpu: TargetGpu) -> int | None:

@@ -31,7 +31,7 @@ class Conflict:
 
 @record
 class Alternative:
-    """A change of the request that gives a plan, and what it brings. Keys are request options."""
+    """A change of the request that gives a plan, and what it provides. Keys are request options."""
 
     changes: Mapping[str, str]
     gain: str
@@ -46,7 +46,7 @@ class Choice:
     toolkit: Toolkit | None = None
     runfiles: tuple[Runfile, ...] = ()  # toolkit then patches, in order; empty: no runfile for this architecture
     cudnn: CudnnRelease | None = None
-    cudnn_version: Version | None = None  # also where the wheel brings it
+    cudnn_version: Version | None = None  # also where the wheel provides it
     python: Version | None = None
     python_source: PythonSource | None = None
     os: OperatingSystem | None = None
@@ -55,7 +55,7 @@ class Choice:
     minimum_driver: Version | None = None
     needs_toolkit: bool = False  # a system CUDA toolkit has to be installed
     framework_images: tuple[FrameworkImage, ...] = ()  # their own projects' for the builds without a package
-    pins: tuple[str, ...] = ()  # requirements beside the builds', which pip would meet with a release too new
+    pins: tuple[str, ...] = ()  # requirements next to the builds', which pip would meet with a release too new
 
     def own_image(self, build: FrameworkBuild) -> str | None:
         """The whole name of the image that a build without a package comes as."""

@@ -25,7 +25,7 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
 
 
 def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
-    """The error for a GPU of this name, which is none of NVIDIA's or none on record."""
+    """The error for a GPU of this name, which is none of NVIDIA's or none in the data."""
     row = next(_rows("gpu", name), None)
     if row is None:
         names = dict.fromkeys(model.name for model in matrix.gpus)

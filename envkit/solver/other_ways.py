@@ -1,4 +1,4 @@
-"""Vendors' builds, containers and the CPU: what is said beside a refusal, before other hardware is."""
+"""Vendors' builds, containers and the CPU: what is said next to a refusal, before other hardware is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from envkit.tables.ways import OtherWay
 
 
 def other_ways(query: Query) -> tuple[str, ...]:
-    """What is known to work for a framework of the request although none of its builds on record does."""
+    """What is known to work for a framework of the request although none of its builds in the data does."""
     return (*_ways(query), *_together(query), *_one_by_one(query))
 
 

@@ -56,7 +56,7 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
 
 
 def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, container: bool) -> tuple[str | None, str]:
-    """The distribution asked for and the platform: that of a GPU built onto one, else what `--os` says of it.
+    """The distribution asked for and the platform: that of a GPU built onto one, otherwise what `--os` says of it.
 
     Windows is a platform without a distribution; `wsl` stands for a distribution under the driver of Windows. Raises
     RequestError where they differ.
@@ -74,7 +74,7 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 
 
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
-    """The processor asked for, else the one that a GPU is built onto. Raises RequestError where they differ."""
+    """The processor asked for, otherwise the one that a GPU is built onto. Raises RequestError where they differ."""
     if asked is not None and asked not in ARCHITECTURES:
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
@@ -90,12 +90,12 @@ def parse_spec(option: str, text: str) -> VersionSpec:
     except ValueError:
         raise RequestError(f"{option}: {text!r} is not a version.", _EXAMPLES[option]) from None
     if not spec.clauses:
-        raise RequestError(f"{option}: the value must not be empty.", f"Omit {option}, or give a version.")
+        raise RequestError(f"{option}: the value must not be empty.", f"Omit {option}, or specify a version.")
     return spec
 
 
 def parse_known(option: str, text: str, versions: Iterable[Version]) -> VersionSpec:
-    """The version spec of an option, which some version on record meets. Raises RequestError with the nearest."""
+    """The version spec of an option, which some version in the data meets. Raises RequestError with the nearest."""
     return _known(parse_spec(option, text), option, versions)
 
 
@@ -145,7 +145,7 @@ def _without_suffix(spec: str, framework: str, matrix: Matrix) -> str:
 
 
 def parse_os(text: str, matrix: Matrix) -> str:
-    """The id of a distribution on record, or `windows`. Raises RequestError."""
+    """The id of a distribution in the data, or `windows`. Raises RequestError."""
     row = matrix.operating_system(text.lower())
     if row is not None:
         return row.os_id
@@ -204,7 +204,7 @@ def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:
         if one.spec is not None and one.spec != other.spec:
             raise RequestError(
                 f"--framework: {one.name} is requested both as {other} and as {one}.",
-                f"Give one version, or a range such as '{one.name}>=1,<2'.",
+                f"Specify one version, or a range such as '{one.name}>=1,<2'.",
             )
     return tuple(found.values())
 
@@ -221,7 +221,7 @@ def parse_driver(text: str) -> Version:
     if version.major < _FIRST_BRANCH:
         raise RequestError(
             f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version next to the driver's.",
-            f"Give the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
+            f"Specify the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
         )
     return version
 

@@ -19,7 +19,7 @@ class Part:
 
 
 def parts_of(request: Request) -> tuple[Part, ...]:
-    """Every part of a request that could stand in the way of a plan."""
+    """Every part of a request that could be in the way of a plan."""
     return tuple(_parts(request))
 
 

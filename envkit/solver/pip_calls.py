@@ -52,7 +52,7 @@ def pip_calls(
 ) -> tuple[PipInstall, ...]:
     """The calls in order: NumPy's bound, `also` and what the default index has first, then those of other indexes.
 
-    `with_libraries`: no toolkit brings the libraries of CUDA that a framework loads and does not require.
+    `with_libraries`: no toolkit provides the libraries of CUDA that a framework loads and does not require.
     """
     default: list[str] = []
     others: list[PipInstall] = []
@@ -91,7 +91,7 @@ def call_of(
 
 
 def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:
-    """The address of the wheel of a build that stands in a folder without an index page, or None."""
+    """The address of the wheel of a build that is in a folder without an index page, or None."""
     tag = wheel_tag(choice.python)
     if build.package or tag is None or build.find_links is None or not build.find_links.endswith("/"):
         return None
@@ -99,5 +99,5 @@ def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> st
 
 
 def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
-    """True when pip brings the build; False when it has to be compiled."""
+    """True when pip provides the build; False when it has to be compiled."""
     return build.package is not None or wheel_address(build, choice, Mirrors()) is not None

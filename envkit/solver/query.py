@@ -19,7 +19,7 @@ from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 
 class Query:
-    """One request, and the changed ones that are tried beside it: those share their answers."""
+    """One request, and the changed ones that are tried next to it: those share their answers."""
 
     request: Request
     knowledge: Knowledge
@@ -67,7 +67,7 @@ class Query:
 
     @cached_property
     def cuda_side(self) -> Hashable:
-        """All that decides about a CUDA and the cuDNN beside it."""
+        """All that decides about a CUDA and the cuDNN next to it."""
         cuda, cudnn = self.request.cuda, self.request.cudnn
         return self.machine, cuda and cuda.key, cudnn and cudnn.key, self.request.architecture
 
@@ -92,7 +92,7 @@ class Query:
 
     @cached_property
     def others(self) -> dict[str, tuple[tuple[str, bool], ...]]:
-        """The other frameworks beside each of the request's, with whether a wanted build of them brings CUDA."""
+        """The other frameworks next to each of the request's, with whether a wanted build of them provides CUDA."""
         wanted = {item.name: (self.knowledge.build_set(item.name), item.spec) for item in self.request.frameworks}
         brings = {
             name: any(brings_cuda(builds.builds[place]) for place in builds.meeting(spec))
@@ -159,7 +159,7 @@ class Query:
         spec = self.request.cuda
         if spec is None or cuda.parts in self._wanted_lines:
             return True
-        return not self.knowledge.toolkits(cuda) and spec.holds(cuda)  # a CUDA that no toolkit on record has
+        return not self.knowledge.toolkits(cuda) and spec.holds(cuda)  # a CUDA that no toolkit in the data has
 
     @cached_property
     def wanted_toolkits(self) -> Sequence[Toolkit]:
@@ -234,7 +234,7 @@ class Query:
         return tuple(dict.fromkeys(told))
 
     def toolkits_for(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
-        """The allowed toolkits that serve a build which brings no CUDA."""
+        """The allowed toolkits that serve a build which provides no CUDA."""
         known, key = self._toolkit_answers, numbers(build.cuda, build.cuda_min, build.cuda_max, build.cudnn)
         if key not in known:
             known[key] = tuple(

@@ -25,8 +25,8 @@ class Companion:
     """A package that was asked for by its own name and is made for a framework: `vllm==0.9.1` for PyTorch."""
 
     package: str
-    asked: str = ""  # what was written behind the name
-    release: str = ""  # the one on record that was taken for it; '' where any will do
+    asked: str = ""  # what was written after the name
+    release: str = ""  # the one in the data that was taken for it; '' where any will do
 
 
 @record
@@ -43,7 +43,7 @@ class FrameworkRequest:
         return tuple(one for one in self.companions if not one.release)
 
     def meeting(self, spec: VersionSpec | None) -> FrameworkRequest:
-        """The same framework in other versions, and any release of the packages beside it."""
+        """The same framework in other versions, and any release of the packages next to it."""
         return FrameworkRequest(self.name, spec, tuple(Companion(one.package) for one in self.companions))
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ class PairPolicy:
     refused: tuple[str, ...] = ("fail",)
 
     def admits(self, build: FrameworkBuild, others: tuple[FrameworkBuild, ...]) -> bool:
-        """Whether a build may stand beside the others."""
+        """Whether a build may be next to the others."""
         return not any(self.together.status(other, build) in self.refused for other in others)
 
 
@@ -210,7 +210,7 @@ class _Replay:
 
 
 def _start(query: Query) -> Selection | None:
-    """What holds before any build is chosen; None where even that cannot be had."""
+    """What holds before any build is chosen; None where even that cannot be obtained."""
     request = query.request
     if query.driver_drops_gpu and not request.frameworks:
         return None

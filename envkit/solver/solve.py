@@ -21,9 +21,9 @@ HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else
 def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     """The best plan for a request, the same one each time, or why there is none.
 
-    Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively,
-    then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
-    leave blank refuses nothing, ranks lower, and is told in the warnings. For a Jetson before Thor nothing is chosen.
+    Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively, then
+    code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables leave
+    blank refuses nothing, ranks lower, and is reported in the warnings. For a Jetson before Thor nothing is chosen.
     """
     knowledge = knowledge_of(matrix)
     if request.platform == JETSON:

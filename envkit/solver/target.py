@@ -33,7 +33,7 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
         os_id = system.os.get().os_id if system.os.known and own != WINDOWS else None
         completed = replace(completed, os_id=os_id, glibc=system.glibc.value if system.glibc.known else None)
     if request.platform == Request().platform and own and not request.container:
-        # a distribution that was named for a machine with Windows runs beside it, under its driver
+        # a distribution that was named for a machine with Windows runs next to it, under its driver
         completed = replace(completed, platform=WSL if own == WINDOWS and request.os_id is not None else own)
     if request.driver is None and _numbers_alike(completed.platform, own):
         completed = replace(completed, driver=driver_of(environment))
@@ -61,7 +61,7 @@ def _numbers_alike(platform: str, machine: str | None) -> bool:
 
 
 def driver_of(environment: Environment) -> Version | None:
-    """The loaded kernel module's version, else that of the driver's libraries; None when neither was seen."""
+    """The loaded kernel module's version, otherwise that of the driver's libraries; None when neither was seen."""
     driver = environment.driver
     for fact in (driver.kernel_module, driver.user_space):
         if fact.known:
@@ -70,7 +70,7 @@ def driver_of(environment: Environment) -> Version | None:
 
 
 def gpus_of(environment: Environment, matrix: GpuTables) -> tuple[TargetGpu, ...]:
-    """The machine's GPUs whose compute capability is known, from the driver, else from their PCI ids."""
+    """The machine's GPUs whose compute capability is known, from the driver, otherwise from their PCI ids."""
     if environment.gpus.known and environment.gpus.get():
         found = (_from_driver(gpu, matrix) for gpu in environment.gpus.get())
     elif environment.pci_gpus.known:

@@ -44,7 +44,7 @@ class Together:
         return self._statuses[key]
 
     def verdicts(self, first: FrameworkBuild, second: FrameworkBuild) -> Iterator[Verdict]:
-        """The verdict on each requirement of the two on each other, and on the libraries that both bring."""
+        """The verdict on each requirement of the two on each other, and on the libraries that both provide."""
         from envkit.compat.package_breaks import breaks_beside
 
         for build, other in ((first, second), (second, first)):
@@ -61,7 +61,7 @@ class Together:
     def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
         """What builds of the other frameworks can see of a build: two alike go with the same ones.
 
-        `others` are those frameworks, each with whether its builds bring CUDA libraries.
+        `others` are those frameworks, each with whether its builds provide CUDA libraries.
         """
         key = (_seen_of(build), others)
         if key not in self._traits:

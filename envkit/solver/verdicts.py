@@ -202,9 +202,7 @@ def _runfile_verdicts(toolkit: Toolkit, choice: Choice, query: Query) -> Iterato
 
 
 def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
-    return Verdict(
-        "python-can-be-had", "unknown", (f"no way to get Python {python} on {system.title} is known to envkit")
-    )
+    return Verdict("python-can-be-had", "unknown", (f"envkit knows no way to get Python {python} on {system.title}"))
 
 
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
@@ -236,7 +234,7 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 
 def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
-        yield "this machine has no NVIDIA GPU, so the plan is for a GPU of any type; use --gpu to choose one"
+        yield "this machine has no NVIDIA GPU, so the plan is for any GPU; use --gpu to choose one"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:
@@ -257,7 +255,8 @@ def _without_backend(choice: Choice, query: Query) -> Iterator[str]:
             continue
         rows = (query.knowledge.tables.framework(name) for name in givers)
         alive = [row.name for row in rows if row is not None and not row.archived]
-        yield f"{title_of(build)} runs on another framework: name it too, such as --framework {(alive or givers)[0]}"
+        example = (alive or givers)[0]
+        yield f"{title_of(build)} runs on top of another framework: specify that, too, such as --framework {example}"
 
 
 def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
@@ -296,5 +295,7 @@ def _ended(choice: Choice, query: Query) -> Iterator[str]:
             yield f"{framework.title} is no longer developed{note}"
         image = choice.own_image(build)
         if build.package is None and (build.note or image):
-            told = "; ".join(part for part in (f"it comes as the image {image}" if image else "", build.note) if part)
+            told = "; ".join(
+                part for part in (f"it is distributed as the image {image}" if image else "", build.note) if part
+            )
             yield f"{title_of(build)} has no package to install: {told}"

@@ -21,7 +21,7 @@ def wheel_tag(python: Version | None) -> str | None:
 
 
 def by_file(build: FrameworkBuild, python: Version | None) -> bool:
-    """True for a build that stands on a page of its own CUDA under a version that the default index has as well.
+    """True for a build that is on a page of its own CUDA under a version that the default index has as well.
 
     pip takes the index's build of two with one version: its platform, manylinux, ranks before the page's.
     """
@@ -58,7 +58,7 @@ def companions_for(build: FrameworkBuild, python: Version | None) -> tuple[str, 
 
 
 def _files(build: FrameworkBuild) -> dict[str, str]:
-    """The distributions that stand as files beside the build's page, each with its versions; {} for other builds."""
+    """The distributions that are as files next to the build's page, each with its versions; {} for other builds."""
     rows = {
         row.distribution: row.versions
         for row in read(WheelFile)

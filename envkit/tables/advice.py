@@ -112,7 +112,7 @@ class Rule:
 @table("advice/power_plugs.csv", "gpu")
 @record
 class PowerPlug:
-    """How a board is fed beside the slot. A board without a row is unknown: makers differ."""
+    """How a board is fed next to the slot. A board without a row is unknown: makers differ."""
 
     gpu: str
     plug: str

@@ -73,7 +73,7 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
          "pcie_lanes", "tensor_cores", "last_driver_branch", "variant"),
     ),
     "gpu_boards": (
-        "GPU boards: form, links, rates",
+        "GPU boards: form factors, links, rates",
         ("name", "variant", "form", "gpus_per_board", "ecc", "nvlink_gbs", "tensor_fp16_tflops", "tensor_tf32_tflops",
          "tensor_fp8_tflops", "tensor_int8_tops"),
     ),
@@ -125,7 +125,7 @@ def listing(name: str, matrix: Matrix) -> Listing:
 
 
 def header_of(column: str) -> str:
-    """The word that stands above a column for people."""
+    """The word that is above a column for people."""
     return HEADERS.get(column, column.replace("_", " "))
 
 
@@ -177,7 +177,7 @@ def cells(row: Any, columns: Sequence[str]) -> list[Any]:  # noqa: ANN401 - a ro
 
 
 def texts(row: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of any table
-    """The values of the row as they stand in the table's file: unknown is empty, certainly none is `-`."""
+    """The values of the row as they are in the table's file: unknown is empty, certainly none is `-`."""
     kinds = types_of(type(row))
     return [
         "-" if value == () and kinds[name].endswith("None") else cell_text(value)
@@ -186,7 +186,7 @@ def texts(row: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401 - a ro
 
 
 def ordered(rows: tuple[Any, ...], column: str, descending: bool) -> tuple[Any, ...]:
-    """The rows by the value of `column`; those whose value is unknown stand last either way."""
+    """The rows by the value of `column`; those whose value is unknown are last either way."""
     known = [row for row in rows if getattr(row, column) is not None]
     unknown = [row for row in rows if getattr(row, column) is None]
     return (*sorted(known, key=lambda row: getattr(row, column), reverse=descending), *unknown)

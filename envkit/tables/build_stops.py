@@ -43,7 +43,7 @@ def compiled_packages() -> dict[str, CompiledPackage]:
 @table("image/apt_pythons.csv", "os_id", "repository")
 @record
 class AptPythons:
-    """All Pythons that apt has of a distribution, or of a `repository` beside it that was emptied."""
+    """All Pythons that apt has of a distribution, or of a `repository` next to it that was emptied."""
 
     os_id: str
     repository: str | None
@@ -178,7 +178,7 @@ class GoneCommand:
 @table("image/asking_packages.csv", "package")
 @record
 class AskingPackage:
-    """A package that brings others to every plain image, so that apt asks before it installs them."""
+    """A package that provides others to every plain image, so that apt asks before it installs them."""
 
     package: str
     sources: tuple[str, ...]
@@ -227,7 +227,7 @@ class RetiredPackage:
 @table("image/gone_extras.csv", "package", "extra")
 @record
 class GoneExtra:
-    """An extra that brings CUDA in older releases, and that a package does not have `since` one."""
+    """An extra that provides CUDA in older releases, and that a package does not have `since` one."""
 
     package: str
     extra: str

@@ -18,7 +18,7 @@ CERTAINLY_NONE = "-"
 
 
 def text(cell: str) -> str:
-    """A cell that is taken as it stands."""
+    """A cell that is taken as it is."""
     return cell
 
 

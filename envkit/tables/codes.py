@@ -46,9 +46,9 @@ class ErrorCode:
     sources: tuple[str, ...]
 
 
-@table("module_flavours.csv", "family", "chip")
+@table("module_flavors.csv", "family", "chip")
 @record
-class ModuleFlavour:
+class ModuleFlavor:
     """Which flavor of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
 
     family: str
@@ -87,9 +87,9 @@ def error_codes() -> dict[tuple[str, int], ErrorCode]:
 
 
 @cache
-def module_flavours() -> tuple[ModuleFlavour, ...]:
+def module_flavors() -> tuple[ModuleFlavor, ...]:
     """Which kernel module drives which family, rows for one chip last."""
-    return read(ModuleFlavour)
+    return read(ModuleFlavor)
 
 
 def generation_of(gigatransfers: float) -> PcieGeneration | None:

@@ -1,4 +1,4 @@
-"""What findings are made of beside code, as tables: known messages, their other causes, and commands of remedies."""
+"""What findings are made of next to code, as tables: known messages, their other causes, and commands of remedies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Signature:
         return "/told-" in self.signature or "/complaint-told-" in self.signature
 
     def counts_where(self, says: Callable[[str], bool]) -> bool:
-        """Whether the words of the text beside the message, of which `says` tells, are those that it asks for."""
+        """Whether the words of the text next to the message, of which `says` tells, are those that it asks for."""
         if any(map(says, self.unless)):
             return False
         return all(any(map(says, group.split("|"))) for group in self.also)
@@ -53,7 +53,7 @@ class MessageCause:
 @table("message_ends.csv", "signature")
 @record
 class MessageEnd:
-    """What ends what a message told of: words, or a program that used the GPU, where one stands behind it in the text.
+    """What ends what a message described: words, or a program that used the GPU, where one is after it in the text.
 
     A message counts only where none does.
     """

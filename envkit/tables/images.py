@@ -1,4 +1,4 @@
-"""What images are made of beside the versions: package names, tools, smoke tests and source builds, as tables."""
+"""What images are made of next to the versions: package names, tools, smoke tests and source builds, as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WheelTag:
 @table("image/wheel_files.csv", "framework", "page", "distribution")
 @record
 class WheelFile:
-    """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
+    """A distribution whose files are next to a framework's `page`, under versions that the default index has too."""
 
     framework: str
     page: str
@@ -86,9 +86,9 @@ class Frontend:
 @table("image/needs.csv", "framework", "cuda")
 @record
 class Need:
-    """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda.
+    """What a framework's build needs next to CUDA: `packages` are purposes, `driver`: its import loads libcuda.
 
-    `loader` is the call that finds the libraries of its CUDA packages where the loader was not told of them; None for
+    `loader` is the call that finds the libraries of its CUDA packages where the loader was not described them; None for
     a framework that finds them itself. `headers`: it compiles its kernels with those of CUDA while it runs.
     """
 
@@ -107,7 +107,7 @@ class Need:
 class SmokeTest:
     """How to see that a framework works: `m` is the imported module; `gpu_code` only where a GPU is.
 
-    `command` stands in place of the import for a server that is no Python package.
+    `command` is in place of the import for a server that is no Python package.
     """
 
     framework: str
@@ -140,9 +140,10 @@ class SourceStep:
 class ExtensionBuild:
     """A package that is compiled against a framework and CUDA, for want of a wheel that fits.
 
-    `index`: the default index has it; else the name there is another project's, or nobody's. `oldest`: the first GPUs
-    that it has code for. `variables` are NAME=VALUE of its build, with {families} for the generations of the GPUs
-    (8.9 is of 80). `tools` are what its build imports beside the framework. `module` shows by its import that it works.
+    `index`: the default index has it; otherwise the name there is another project's, or nobody's. `oldest`: the first
+    GPUs that it has code for. `variables` are NAME=VALUE of its build, with {families} for the generations of the GPUs
+    (8.9 is of 80). `tools` are what its build imports next to the framework. `module` shows by its import that it
+    works.
     """
 
     package: str
@@ -169,7 +170,7 @@ class Repair:
 @table("image/repositories.csv", "name")
 @record
 class Repository:
-    """A package repository beside the distribution's own, with the key that signs it."""
+    """A package repository next to the distribution's own, with the key that signs it."""
 
     name: str
     key_url: str
@@ -305,7 +306,7 @@ def frontend() -> str:
 
 
 def need(build: FrameworkBuild) -> Need | None:
-    """What that build needs beside CUDA, or None."""
+    """What that build needs next to CUDA, or None."""
     rows = [row for row in read(Need) if row.framework == build.framework]
     narrow = [row for row in rows if row.cuda and build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda)]
     return next(iter(narrow or [row for row in rows if not row.cuda]), None)
@@ -333,7 +334,7 @@ def extension_build(package: str) -> ExtensionBuild | None:
 
 
 def repair(os_id: str) -> str | None:
-    """The command that brings an ended distribution's package archive back, or None."""
+    """The command that provides an ended distribution's package archive back, or None."""
     return next((row.command for row in read(Repair) if row.os_id == os_id), None)
 
 

@@ -44,7 +44,7 @@ class StyleRow:
 @table("installer_quirks.csv", "quirk")
 @record
 class QuirkRow:
-    """Something that holds for some CUDA releases only."""
+    """Something that applies to some CUDA releases only."""
 
     quirk: str
     cuda: str
@@ -77,7 +77,7 @@ class FailureRow:
 @table("installer_places.csv", "path")
 @record
 class PlaceRow:
-    """A shell pattern of names that installers make beside the toolkit; `depth` levels below a match are looked at."""
+    """A shell pattern of names that installers make next to the toolkit; `depth` levels below a match are looked at."""
 
     path: str
     depth: int
@@ -151,7 +151,7 @@ class PipRow:
 @table("installer_pythons.csv", "way", "python", "architecture")
 @record
 class PythonFileRow:
-    """A file that brings a Python: a standalone build of one release line, or the program that fetches one."""
+    """A file that provides a Python: a standalone build of one release line, or the program that fetches one."""
 
     way: str
     python: Version | None
@@ -198,7 +198,7 @@ class ProbeRow:
 
 
 def holds_for(spec: str, release: Version) -> bool:
-    """True when a cell with releases holds for this one; a blank cell holds for all."""
+    """True when a cell with releases applies to this one; a blank cell applies to all."""
     return not spec or VersionSpec.parse(spec.replace(";", ",")).holds(release)
 
 
@@ -220,7 +220,7 @@ def style_of(name: str) -> StyleRow:
 
 
 def space(item: str, cuda: Version | None) -> int:
-    """Bytes that `item` takes; the largest figure on record where the CUDA release is not known."""
+    """Bytes that `item` takes; the largest figure in the data where the CUDA release is not known."""
     rows = [row for row in read(SpaceRow) if row.item == item and (cuda is None or holds_for(row.cuda, cuda))]
     return max(row.bytes for row in rows)
 
@@ -236,7 +236,7 @@ def venv_major() -> int:
 
 
 def python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
-    """The pinned file that brings that Python that way; None where none is on record."""
+    """The pinned file that provides that Python that way; None where none is known."""
     for row in read(PythonFileRow):
         if row.way == way and row.architecture == architecture and row.python in (None, python):
             return row

@@ -1,4 +1,4 @@
-"""What is on record of images in registries: the tags of CUDA's own, and the images of the frameworks' projects."""
+"""What is known of images in registries: the tags of CUDA's own, and the images of the frameworks' projects."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 @record
 class Table:
-    """How rows stand in their file: the columns that identify one, and the words that a column may hold.
+    """How rows are in their file: the columns that identify one, and the words that a column may hold.
 
     A file name with `{}` stands for several files of one form; who reads one says which.
     """
@@ -68,7 +68,7 @@ def read(
 ) -> tuple[Row, ...]:
     """Every row of the table of this class, in the order of the file, which is read but once.
 
-    `name` says which file, for a class whose rows stand in several. With `holding`, the rows whose line holds that text
+    `name` says which file, for a class whose rows are in several. With `holding`, the rows whose line holds that text
     (the lines that an error names are then counted among those).
 
     Raises DataError, naming file and line, for a file that is missing, an unknown or missing column, a cell of the

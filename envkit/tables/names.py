@@ -10,7 +10,7 @@ from envkit.tables.loader import table
 @table("cuda_sonames.csv", "cuda_first", "library")
 @record
 class CudaLibrary:
-    """One library of a range of CUDA releases; `package` is '' where no wheel brings it."""
+    """One library of a range of CUDA releases; `package` is '' where no wheel provides it."""
 
     cuda_first: Version
     cuda_last: Version

@@ -34,7 +34,7 @@ class PackagePair:
 @table("package_extras.csv", "package", "version")
 @record
 class PackageExtra:
-    """What one release requires beside its own requirements where one of these extras is asked for."""
+    """What one release requires next to its own requirements where one of these extras is asked for."""
 
     package: str
     version: str
@@ -46,7 +46,7 @@ class PackageExtra:
 @table("companion_builds.csv", "package", "versions")
 @record
 class CompanionBuilds:
-    """What the packages of releases of a companion are made for, whatever the framework beside it is."""
+    """What the packages of releases of a companion are made for, whatever the framework next to it is."""
 
     package: str
     versions: str  # <0.43
@@ -58,7 +58,7 @@ class CompanionBuilds:
 @table("companion_gpus.csv", "package", "versions")
 @record
 class CompanionGpus:
-    """The oldest GPUs that releases of a package run on, whatever the framework beside it does."""
+    """The oldest GPUs that releases of a package run on, whatever the framework next to it does."""
 
     package: str
     versions: str  # >=0.21
@@ -69,7 +69,7 @@ class CompanionGpus:
 @table("package_wheels.csv", "package", "versions")
 @record
 class PackageWheels:
-    """What the default index holds of releases of a package beside a framework: wheels, or sources alone."""
+    """What the default index is true of releases of a package next to a framework: wheels, or sources alone."""
 
     package: str
     versions: str  # >=0.21,<=0.23
@@ -82,7 +82,7 @@ class PackageWheels:
 @table("package_breaks.csv", "package", "versions", "beside")
 @record
 class PackageBreak:
-    """Releases that do not work beside something, though their metadata allow it."""
+    """Releases that do not work next to something, though their metadata allow it."""
 
     package: str
     versions: str  # <0.43.2

@@ -27,7 +27,7 @@ class PartListRow:
 @record
 class PartRow:
     """A part in the releases `cuda` ('' for all): its entry in the list, the parts that it is of no use without, and
-    paths that show that it is there. `bytes`: of the largest archive on record, for estimates of space."""
+    paths that show that it is there. `bytes`: of the largest archive in the data, for estimates of space."""
 
     part: str
     entry: str

@@ -30,7 +30,7 @@ class Architecture:
 
 
 def pinned_actions() -> dict[str, str]:
-    """What `uses:` holds for each action, with its version as a comment."""
+    """What `uses:` applies to each action, with its version as a comment."""
     return {row.action: f"{row.action}@{row.commit} # v{row.version}" for row in read(WorkflowAction)}
 
 

@@ -264,7 +264,7 @@ class FrameworkBuild:
     on_pypi: bool
     index_url: str | None  # whole --index-url, where not on the default index
     find_links: str | None  # whole -f page
-    companions: tuple[str, ...]  # requirement lines to install beside it
+    companions: tuple[str, ...]  # requirement lines to install next to it
     sass: tuple[ComputeCapability, ...] | None  # binary code in the build
     ptx: tuple[ComputeCapability, ...] | None  # PTX in the build; () is certainly none, None is unknown
     min_compute_capability: ComputeCapability | None
@@ -342,7 +342,7 @@ class OperatingSystem:
 
     @cached_property
     def pythons(self) -> tuple[Version, ...]:
-        """The Pythons that its own packages bring."""
+        """The Pythons that its own packages provide."""
         return (*([self.default_python] if self.default_python else []), *self.other_pythons)
 
 
@@ -357,7 +357,7 @@ class PythonSource:
     os_ids: tuple[str, ...]  # empty: any that meets min_glibc
     min_glibc: Version | None
     architectures: tuple[str, ...]
-    pinned: bool  # False: its files have no checksum on record, so no script and no Dockerfile can fetch them
+    pinned: bool  # False: its files have no checksum in the data, so no script and no Dockerfile can fetch them
     sources: tuple[str, ...]
 
 

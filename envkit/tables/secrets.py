@@ -25,7 +25,7 @@ class SecretPrefix:
 )
 @record
 class SecretWord:
-    """What a word says where it stands in the name of a setting, or as its value."""
+    """What a word says where it is in the name of a setting, or as its value."""
 
     word: str
     role: str

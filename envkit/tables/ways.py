@@ -36,7 +36,7 @@ class OtherWay:
 @table("framework_traits.csv", "framework")
 @record
 class FrameworkTraits:
-    """What a framework is to its users, in their words; None is not on record."""
+    """What a framework is to its users, in their words; None is not known."""
 
     framework: str
     language: tuple[str, ...] | None

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Prints the data that envkit's probes read, for hosts without Python 3.10. Needs a POSIX shell and the tools that every
-# system has; changes nothing, and starts no program outside of the system directories.
-#   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are closed here, so run no program of it
+# system has; changes nothing, and runs no program outside the system directories.
+#   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are not accessible here, so none of its programs is run
 #   envkit doctor --from host.txt
-# Written by `envkit fleet playbook`. Its list of questions is in envkit/capture/collector.py, generated from the probes.
+# Written by `envkit fleet playbook`. The list of what it reads is in envkit/capture/collector.py, generated from the probes.
 searched=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:$PATH
 LC_ALL=C

@@ -4,11 +4,11 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --time=5
 #SBATCH --output=envkit-collect-%j.log
-# Collects the facts of the nodes that it gets. Written by `envkit fleet slurm`.
-#   sbatch --nodes=8 FILE              or --nodelist=gpu[001-008]; add what your site asks for (--account, --partition)
+# Collects the facts of the nodes allocated to it. Written by `envkit fleet slurm`.
+#   sbatch --nodes=8 FILE              or --nodelist=gpu[001-008]; add what your site requires (--account, --partition)
 #   envkit fleet report envkit-run/
-# Exclusive, because Slurm hides the GPUs that a job did not get. A node that fails ends only its own task. Results go to
-# the folder ENVKIT_RUN, which all nodes must see; without it, to ./envkit-run.
+# Exclusive, because Slurm hides GPUs that are not allocated to the job. A node that fails ends only its own task. Results
+# go to the directory ENVKIT_RUN, which all nodes must see; without it, to ./envkit-run.
 run=${ENVKIT_RUN:-$PWD/envkit-run}
 umask 077
 mkdir -p "$run" || exit 1

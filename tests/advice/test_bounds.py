@@ -203,7 +203,7 @@ def test_a_size_between_two_models_has_heads_that_models_have() -> None:
 
 
 def _without(words: list[str], options: list[str]) -> list[str]:
-    """The options without those that are given anew."""
+    """The options without those that are given again."""
     pairs = zip(words[::2], words[1::2], strict=True)
     return [word for option, value in pairs if option not in options for word in (option, value)]
 

@@ -84,7 +84,7 @@ def test_a_circuit_is_judged_by_what_is_drawn_from_the_wall() -> None:
         ("RTX A6000", "unknown", "check the card"), ("GeForce RTX 3080 (12GB)", "unknown", "check the card"),
     ],
 )  # fmt: skip
-def test_power_plugs_are_told_where_they_are_known_and_never_guessed(name: str, status: str, told: str) -> None:
+def test_power_plugs_are_reported_where_they_are_known_and_never_guessed(name: str, status: str, told: str) -> None:
     row = _rules(_machine(name))["cables"]
     assert row.status == status and told in row.text
 
@@ -93,7 +93,7 @@ def test_a_card_that_its_slot_feeds_needs_no_plug() -> None:
     assert "cables" not in _rules(_machine("Tesla T4"))
 
 
-def test_each_plug_is_that_of_a_card_on_record() -> None:
+def test_each_plug_is_that_of_a_card_in_the_data() -> None:
     assert {row.gpu for row in read(PowerPlug)} <= {one.model.name for one in cards()}
 
 

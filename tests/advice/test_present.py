@@ -50,7 +50,7 @@ def test_modules_that_are_there_are_not_refused_for_their_form() -> None:
 def test_every_recorded_machine_is_judged_or_said_to_have_no_gpu(machine: str) -> None:
     done = envkit("recommend", "machine", "--target", str(MACHINES / machine))
     if done.returncode == 2:
-        assert "No GPU was found in it" in done.stderr
+        assert "No GPU was found in that machine" in done.stderr
     else:
         assert done.returncode in (0, 1) and "(there)" in done.stdout, done.stderr
 

@@ -175,7 +175,7 @@ def test_a_card_that_came_later_is_neither_chosen_nor_called_too_old() -> None:
     assert then["older"] < years_later["older"]
 
 
-def test_the_card_that_is_owned_is_set_beside_the_cards_of_the_answer() -> None:
+def test_the_card_that_is_owned_is_set_next_to_the_cards_of_the_answer() -> None:
     notes = _answer("RTX 3060 12GB", "RTX 4090", "--owned", "RTX 3090")["notes"]
     assert len(notes) == 2 and "RTX 4090" in notes[0] and "RTX 3060" in notes[1]
 

@@ -156,7 +156,7 @@ def test_dense_rates_of_tensor_cores_are_what_the_chips_can_do() -> None:
         assert tf32 is None or tf32 == pytest.approx(rate / 2, rel=0.02), one.name
 
 
-def test_rates_on_record_are_those_of_their_line_of_cards() -> None:
+def test_rates_in_the_data_are_those_of_their_line_of_cards() -> None:
     held: Counter[str] = Counter()
     for one in cards():
         lines = [row for row in read(TensorRatio) if row.holds(one.model)]
@@ -166,11 +166,11 @@ def test_rates_on_record_are_those_of_their_line_of_cards() -> None:
             if rate is not None:
                 assert rate == pytest.approx(getattr(line, precision) * one.model.fp32_tflops, rel=0.03), one.name
                 held[f"{line.family} {line.names}"] += 1
-    unseen = {"NVIDIA RTX PRO", "NVIDIA A800"}  # the latter's only board on record is that of a desktop
+    unseen = {"NVIDIA RTX PRO", "NVIDIA A800"}  # the latter's only board in the data is that of a desktop
     assert len(held) >= len(read(TensorRatio)) - len(unseen)
 
 
-def test_a_rate_that_is_on_record_for_its_line_is_known() -> None:
+def test_a_rate_that_is_known_for_its_line_is_known() -> None:
     rate, known = card("GeForce RTX 4060 Ti (16GB)").tflops("fp16")
     assert rate == pytest.approx(44.12) and known
     assert card("GeForce RTX 5090 D").tflops("fp16")[1] is False  # cut down for its market

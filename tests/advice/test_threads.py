@@ -88,7 +88,7 @@ def test_fp8_weights_on_a_card_without_fp8_units() -> None:
     assert "8.9" in trained["left_out"][0]["why"]
 
 
-def test_an_a6000_beside_a_3090() -> None:
+def test_an_a6000_next_to_a_3090() -> None:
     words = ("--parameters", "350M", "--task", "finetune", "--precision", "bf16", "--batch", "32")
     first, second = _answer("RTX 3090", "RTX A6000", *words)["cards"]
     assert first["name"].endswith("A6000") and second["speed_of_first"] == pytest.approx(71 / 154.8, abs=0.02)

@@ -59,7 +59,7 @@ def test_the_help_names_every_network() -> None:
     assert all(row.name in shown for row in read(Network))
 
 
-def test_a_narrow_link_is_set_beside_the_link_that_is_meant() -> None:
+def test_a_narrow_link_is_set_next_to_the_link_that_is_meant() -> None:
     shown = envkit("recommend", "machine", "--gpu", "RTX 4090", "--slots", "x4", "--pcie", "4").stdout
     assert "less than the 15.8 GB/s of PCIe 3.0 x16" in " ".join(shown.split())
 
@@ -85,7 +85,7 @@ def test_memory_is_counted_in_gib_as_the_driver_counts_it(words: tuple[str, ...]
     assert "GiB" in shown and not re.search(r"\d GB\b(?!/s)|\|\s*GB\s*\|", shown)
 
 
-def test_a_size_behind_a_name_does_not_make_it_another_card() -> None:
+def test_a_size_after_a_name_does_not_make_it_another_card() -> None:
     """`RTX 4060 8GB` is no RTX 4060 Ti, of which there is one with 8 GB in its name."""
     for one in cards():
         size = one.model.memory_gb

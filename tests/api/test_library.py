@@ -51,7 +51,7 @@ def test_an_import_loads_nothing_and_dir_shows_everything() -> None:
     assert done.stdout.strip() == "['envkit'] True", done.stderr
 
 
-def test_every_export_can_be_had_and_no_other() -> None:
+def test_every_export_is_available_and_no_other() -> None:
     for name in envkit.__all__:
         assert getattr(envkit, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'diagnoze'"):

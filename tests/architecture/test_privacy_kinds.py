@@ -1,4 +1,5 @@
-"""Every text among the facts says what it tells of people and machines: a new fact cannot be forgotten by the masks."""
+"""Every text among the facts says what it describes people and machines: a new fact cannot be forgotten by the
+masks."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_facts_and_messages_report_the_fault_in_the_same_words() -> None:
     assert (by_message.subject, by_message.evidence[0].value) == ("GPU 0000:65:00.0", "kernel: it died")
 
 
-def test_what_one_case_says_stands_in_place_of_the_declared_words() -> None:
+def test_what_one_case_says_replaces_the_declared_words() -> None:
     case = FAULT.found([SHOWN], title="Half dead", impact="Slow.", remedy=Remedy("Rest."), status=Status.WARN)
     (finding,) = findings_of(Environment(), case)
     assert (finding.title, finding.impact, finding.remedy, finding.status) == (

@@ -15,7 +15,7 @@ from envkit.base.pci import ADDRESS, pci_address
     ("text", "address"),
     [
         ("00000000:65:00.0", "0000:65:00.0"),  # NVML and nvidia-smi
-        ("00010000:CA:00.0", "10000:ca:00.0"),  # behind a volume management device
+        ("00010000:CA:00.0", "10000:ca:00.0"),  # after a volume management device
         ("0000:0A:00.0", "0000:0a:00.0"),
         (" 65:00.0\n", "0000:65:00.0"),  # lspci
         ("0000:65:00", "0000:65:00.0"),  # an Xid message

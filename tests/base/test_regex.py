@@ -22,7 +22,7 @@ def test_flags_and_bytes() -> None:
     assert found is not None and found[1] == b"2"
 
 
-def test_a_wrong_expression_is_told_when_it_is_used() -> None:
+def test_a_wrong_expression_is_reported_when_it_is_used() -> None:
     wrong = regex("(")
     with pytest.raises(re.error):
         wrong.search("")

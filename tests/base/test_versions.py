@@ -1,4 +1,4 @@
-"""Versions are ordered values; specs hold for what a user means by them."""
+"""Versions are ordered values; specs apply to what a user means by them."""
 
 from __future__ import annotations
 

@@ -140,4 +140,4 @@ def test_the_command_measures_a_gpu_without_any_framework(
     assert done.returncode == 0, done.stderr
     assert rows["copy.h2d"]["value"] and rows["copy.h2d"]["framework"] == "driver"
     assert rows["copy.h2d"]["conditions"]["throttle"] == ["heat"] and rows["copy.h2d"]["conditions"]["power"] == 250.4
-    assert rows["gemm.fp32"]["problem"] == "no-framework" and "only copies" in done.stderr
+    assert rows["gemm.fp32"]["problem"] == "no-framework" and "only measure copies" in done.stderr

@@ -114,7 +114,7 @@ def test_pageable_copies_unknown_cards_and_processors_have_no_limit() -> None:
     assert judged(_measurement("membw", 1.0, 1.0, 1.0), Device("CPU"), 2).status == ""
 
 
-def test_published_figures_of_the_same_card_stand_beside() -> None:
+def test_published_figures_of_the_same_card_stand_alongside() -> None:
     one = _measurement("train", 0.07, 0.07, 0.07, network="resnet-50", batch=16)
     device = Device("NVIDIA GeForce GTX 1080 Ti", Gpu(**GPU))
     assert [row.seconds for row in judged(one, device, None).references] == [0.10121]
@@ -183,7 +183,7 @@ def test_a_network_has_its_rate_and_the_least_time_of_the_card() -> None:
     assert tflops_of(_measurement("copy", 5.0)) is None and least_time(slow, None) is None
 
 
-def test_the_gpu_stands_beside_the_processor() -> None:
+def test_the_gpu_is_next_to_the_processor() -> None:
     words = {"network": "resnet-50", "batch": 16}
     fast, slow = (_measurement("train", value, value, value, **words) for value in (0.07, 2.87))
     rows = [judged(fast, _device(), None), judged(slow, Device("a processor"), 2)]

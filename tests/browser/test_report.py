@@ -60,7 +60,7 @@ def test_no_console_message_and_the_tree_is_drawn(tmp_path: Path) -> None:
     assert "CONSOLE" not in done.stderr
     (drawing,) = re.findall(r'<svg id="topology".*?</svg>', done.stdout, re.DOTALL)
     assert drawing.count("<circle") == 4
-    assert drawing.count('class="degraded"') == 2  # the link, and the words beside it
+    assert drawing.count('class="degraded"') == 2  # the link, and the words next to it
     assert "x4 of x16" in drawing
 
 

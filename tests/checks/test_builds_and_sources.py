@@ -1,4 +1,4 @@
-"""Builds, indexes and solvers that stop for a reason outside of the package; Windows and WSL beside them."""
+"""Builds, indexes and solvers that stop for a reason outside of the package; Windows and WSL next to them."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_a_blank_that_does_not_fit_says_why() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.action}-{step.family}-{step.step}")
-def test_every_blank_has_a_form_and_stands_outside_quotes_where_it_may_need_them(step: RemedyStep) -> None:
+def test_every_blank_has_a_form_and_is_outside_quotes_where_it_may_need_them(step: RemedyStep) -> None:
     for blank in re.findall(r"\{([a-z]+)\}", step.command):
         assert blank in FORMS
         if FORMS[blank] in (PATH, PYTHON):

@@ -114,7 +114,7 @@ CASES = (
         "geforce",
         machine(gpus=gpus(GPU_4090), driver__libraries=(COMPAT_LIBRARY, libcuda("535.183.01", in_ld_cache=False))),
     ),
-    Case(COMPAT, "ok", "data-centre", machine(gpus=gpus(GPU_A100), driver__libraries=(COMPAT_LIBRARY,))),
+    Case(COMPAT, "ok", "data-center", machine(gpus=gpus(GPU_A100), driver__libraries=(COMPAT_LIBRARY,))),
     Case(COMPAT, "ok", "own-libcuda", machine(gpus=gpus(GPU_4090), driver__libraries=(libcuda("535.183.01"),))),
     Case(
         COMPAT,

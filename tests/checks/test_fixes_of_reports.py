@@ -34,7 +34,7 @@ def commands(name: str) -> tuple[str, ...]:
 
 
 def toolkit_steps(release: str) -> tuple[str, ...]:
-    """How a toolkit comes beside the others, and is used."""
+    """How a toolkit comes next to the others, and is used."""
     home = f"export CUDA_HOME=/usr/local/cuda-{release}"
     return (f"envkit install --cuda {release} --run", home, 'export PATH="$CUDA_HOME/bin:$PATH"')
 
@@ -133,7 +133,7 @@ def test_frequent_troubles_have_a_command(name: str) -> None:
     "id",
     ["local-module-shadows", "user-site-shadows-env", "extension-abi-mismatch", "torch-replaced-by-dependency"],
 )
-def test_a_list_of_packages_is_no_proof_of_what_lies_beside_them(id: str) -> None:  # noqa: A002 - the field's own word
+def test_a_list_of_packages_is_no_proof_of_what_lies_next_to_them(id: str) -> None:  # noqa: A002 - the field's own word
     text = "Package    Version\n---------- -----------\ntorch      2.6.0+cu124\n"
     findings = run_checks(parse_text(text), matrix(), [all_checks()[id]])
     assert [finding.status for finding in findings] == [Status.UNKNOWN]
@@ -167,7 +167,7 @@ def test_a_question_from_windows_or_wsl_plans_for_it(first: str, option: str) ->
 
 
 @pytest.mark.parametrize("place", ["Linux n 6.8.0 #1 SMP aarch64 GNU/Linux\n", "# R36 (release), REVISION: 4.3\n"])
-def test_a_cpu_build_is_told_of_on_any_processor(place: str) -> None:
+def test_a_cpu_build_is_reported_on_any_processor(place: str) -> None:
     found = fails(place + "AssertionError: Torch not compiled with CUDA enabled\n")
     wanted = "jetson-generic-wheel" if place.startswith("#") else "cpu-wheel-on-aarch64"
     assert [finding.id for finding in found] == [wanted]
@@ -183,7 +183,7 @@ GCC = "error -- unsupported GNU version! gcc versions later than 11 are not supp
 
 @pytest.mark.parametrize(
     ("system", "expected"),
-    [  # operating_systems.csv: installable_gcc of Ubuntu 24.04 holds 11, no toolset is on record for Rocky Linux
+    [  # operating_systems.csv: installable_gcc of Ubuntu 24.04 holds 11, no toolset is known for Rocky Linux
         (
             "ubuntu 24.04",
             [

@@ -96,7 +96,7 @@ def test_no_hint_without_a_stated_failure_in_a_few_words_that_are_like_others(te
     assert hints(parse_text(text)) == []
 
 
-def test_no_hint_beside_a_finding() -> None:
+def test_no_hint_next_to_a_finding() -> None:
     findings = judged(parse_text(f"{FAILS}\nNVRM: GPU 0000:01:00.0: GPU has fallen off the bus."))
     assert any(finding.status is Status.FAIL for finding in findings)
     assert not any(is_likened(finding) for finding in findings)

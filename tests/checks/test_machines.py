@@ -68,7 +68,7 @@ def test_the_first_failure_has_no_cause_and_the_others_name_theirs(name: str) ->
     assert all(finding.because_of in causes for finding in failed if finding.because_of)
 
 
-def test_a_consequence_stands_after_its_cause() -> None:
+def test_a_consequence_comes_after_its_cause() -> None:
     order = [f.id for f in judged("ubuntu22.04-rtx3070laptop-prime-off") if f.status is Status.FAIL]
     assert order == ["optimus-gpu-off", "no-gpu-on-pci", "driver-module-not-loaded"]
 

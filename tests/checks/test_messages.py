@@ -26,7 +26,7 @@ def test_the_kernel_log_is_read_for_the_same_messages() -> None:
     assert {item.source for item in message_evidence(environment, messages)} == {"/dev/kmsg"}
 
 
-def test_a_line_that_stands_in_both_counts_once() -> None:
+def test_a_line_that_is_in_both_counts_once() -> None:
     from envkit.ingest import parse_text
 
     environment = parse_text(LINE)

@@ -131,7 +131,7 @@ CASES = (
         "fail",
         "in-a-container",
         machine({**driver(), **NOT_READY, "system.machine_kind": CONTAINER}),
-        "the administrator of the host",
+        "the host's administrator",
     ),
     Case(
         OTHER,

@@ -1,4 +1,4 @@
-"""What healthy hardware says that looks like a fault, each beside the fault that it resembles."""
+"""What healthy hardware says that looks like a fault, each next to the fault that it resembles."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def log(*severities: str) -> dict[str, object]:
 
 
 def lender() -> dict[str, object]:
-    """The driver of a host that hands out parts of two GPUs."""
+    """The driver of a host that returns parts of two GPUs."""
     return {**driver(), **named(A40, 2, virtualization_mode="host-vgpu")}
 
 

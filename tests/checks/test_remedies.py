@@ -14,7 +14,7 @@ from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.releases import described
 from envkit.model import Environment, MachineKind, OsRelease, System, found
-from envkit.tables.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
+from envkit.tables.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavors, xids
 from envkit.tables.findings import RemedyStep
 from envkit.tables.loader import read
 from tests.checks.software import matrix, v
@@ -122,7 +122,7 @@ def test_only_what_is_installed_is_held() -> None:
     )
 
 
-def test_a_machine_whose_module_was_loaded_anew_is_not_restarted() -> None:
+def test_a_machine_whose_module_was_loaded_again_is_not_restarted() -> None:
     import subprocess
 
     script = "sudo() { echo $1; }\n" + "\n".join(commands(DEBIAN, "reload-module"))
@@ -254,8 +254,8 @@ def test_a_rate_that_is_none_has_no_generation() -> None:
     assert gigabytes_per_second(9, 16) is None
 
 
-def test_module_flavours_know_every_family_once() -> None:
-    keys = [(row.family, row.chip) for row in module_flavours()]
+def test_module_flavors_know_every_family_once() -> None:
+    keys = [(row.family, row.chip) for row in module_flavors()]
     assert len(keys) == len(set(keys))
-    assert {row.family for row in module_flavours() if not row.proprietary and not row.chip} == {"Blackwell"}
+    assert {row.family for row in module_flavors() if not row.proprietary and not row.chip} == {"Blackwell"}
     assert limit("dma-buf-kernel") == v("5.12")

@@ -74,7 +74,7 @@ def test_a_text_shows_its_place(text: str, name: str) -> None:
     assert name in (parse_text(text).managed_by.value or ())
 
 
-def test_a_program_with_a_python_of_its_own_is_told_of() -> None:
+def test_a_program_with_a_python_of_its_own_is_reported() -> None:
     given = suited(managed("bundled-python"), Remedy("Do it.", (TORCH,)))
     assert "program's own python.exe" in given.summary and given.commands == (TORCH.line,)
 
@@ -103,7 +103,12 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("9/b9-35", "fabric-manager-not-running", ["sudo yum install -y nvidia-fabric-manager-545.23.08"], ""),
         ("2/b2-21", "gpu-fallen-off-bus", ["sudo nvidia-smi -pl 150"], "power supply"),
         ("5/b5-01", "dkms-build-failed", [], "Boot kernel 5.11.0-40-generic"),
-        ("15/b15-48", "dkms-build-failed", ["sudo xbps-install -S linux5.15 linux5.15-headers"], "No newer driver"),
+        (
+            "15/b15-48",
+            "dkms-build-failed",
+            ["sudo xbps-install -S linux5.15 linux5.15-headers"],
+            "A newer driver does not help",
+        ),
         ("13/b13-03", "dkms-build-failed", ["sudo yum upgrade -y kernel"], "has built nothing"),
         ("3/b3-14", "arch-dropped-by-framework", ["-DCUDA_ARCH_BIN='52 61'"], "does not read CMAKE_CUDA"),
         ("18/b18-04", "uvm-module-not-loaded", [], "stay on kernel 5.8.13"),
@@ -113,7 +118,7 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("12/b12-05", "arch-newer-than-build", ["torch==1.8.0+cu111"], "requirements ask for 1.8.0"),
         ("12/b12-16", "build-tools-missing", ["set DISTUTILS_USE_SDK=1"], ""),
         ("3/b3-24", "libcudart-missing", ["onnxruntime-gpu==1.18.1"], "pin it"),
-        ("5/b5-23", "arch-newer-than-build", [], "sgl-kernel comes with ready-made code"),
+        ("5/b5-23", "arch-newer-than-build", [], "sgl-kernel comes with prebuilt code"),
         ("12/b12-33", "cudnn-older-than-build", ["LD_LIBRARY_PATH=/home/qrs/anaconda3/envs/pa/lib"], "8.2.1"),
         ("11/b11-33", "cudnn-missing", ["nvidia-cudnn-cu12==8.*", "recursive=True"], "cuBLAS"),
         ("14/b14-19", "extension-abi-mismatch", ["torch-scatter torch-sparse", "torch-1.10.0+cu111.html"], "notebook"),
@@ -124,7 +129,7 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("16/b16-29", "toolkit-missing", ["nvidia/label/cuda-$CUDA.0", 'CUDA_HOME="$CONDA_PREFIX"'], "needs no root"),
         ("11/b11-45", "several-toolkits-in-path", ["LD_LIBRARY_PATH=/usr/local/cuda-10.2/lib64"], "cupy-cuda102"),
         ("14/b14-41", "arch-newer-than-build", ["torch==2.7.1", "whl/cu128"], ""),
-        ("16/b16-33", "mig-enabled-no-instance", ["-i 1 -mig 0", "-i 2 -mig 0", "-i 3 -mig 0"], "nobody uses it"),
+        ("16/b16-33", "mig-enabled-no-instance", ["-i 1 -mig 0", "-i 2 -mig 0", "-i 3 -mig 0"], "it is not used here"),
         ("1/b1-39", "wsl-gpu-in-tcc-mode", ["nvidia-smi -i 0 -dm 0"], ""),
         ("16/b16-22", "device-node-permission", ["--group-add 1005"], "group_add"),
         ("4/b4-09", "docker-from-snap-or-desktop", ["snap remove docker", "enable docker"], "installed too"),
@@ -139,10 +144,10 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("23/b23-07", "driver-library-mismatch", ["lxc config set juju-machine-4 nvidia.runtime true"], "375.39"),
         ("8/b8-42", "toolkit-missing", ["export CUDA_HOME=/usr/local/cuda-12.8"], "begins with a colon"),
         ("15/b15-23", "build-isolation-hides-torch", ["--no-build-isolation flash-attn==1.0.8"], ""),
-        ("3/b3-15", "extension-abi-mismatch", ["cxx11abiFALSE-cp38-cp38-linux_x86_64.whl"], "other C++ ABI"),
+        ("3/b3-15", "extension-abi-mismatch", ["cxx11abiFALSE-cp38-cp38-linux_x86_64.whl"], "different C++ ABI"),
         ("16/b16-31", "gsp-timeout", ["NVreg_EnableGpuFirmware=0"], "525.147.05"),
         ("2/b2-10", "vgpu-unlicensed", ["configmap licensing-config"], "driver container"),
-        ("19/b19-27", "arch-newer-than-build", ["docker pull vllm/vllm-openai:v0.9.0"], "another torch alone"),
+        ("19/b19-27", "arch-newer-than-build", ["docker pull vllm/vllm-openai:v0.9.0"], "changing only torch"),
         ("8/b8-26", "python-no-wheel", ["torch==2.5.1+cu124"], "part after +"),
         ("15/b15-33", "driver-too-old-for-runtime", ["torch==1.1.0"], "CUDA 9.0"),
         ("5/b5-32", "driver-too-old-for-runtime", ["'pytorch=1.5.0=*cuda10.1*'", "cudatoolkit=10.1"], "same release"),
@@ -152,7 +157,7 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("22/b22-29", "windows-runtime-missing", ["uv pip install", "torch==2.4.1"], "libomp140"),
         ("11/b11-18", "tf-cannot-dlopen", ["LD_LIBRARY_PATH"], "installed as wheels"),
         ("9/b9-11", "docker-no-nvidia-runtime", ["kubectl -n nvidia-device-plugin rollout restart"], "RuntimeClass"),
-        ("18/b18-21", "onnxruntime-two-packages", ["onnxruntime-gpu==1.18.1"], "alone in the requirements"),
+        ("18/b18-21", "onnxruntime-two-packages", ["onnxruntime-gpu==1.18.1"], "only that one in the requirements"),
         ("12/b12-08", "libcudart-missing", ["mxnet-cu112==1.9.1"], "does not support this GPU"),
         ("2/b2-20", "power-supply-overloaded", ["sudo nvidia-smi -pl 220"], "at every boot"),
         ("3/b3-04", "several-toolkits-in-path", ["CUDA_HOME=/usr/local/cuda-11.3"], ""),
@@ -182,7 +187,7 @@ def test_a_detail_of_a_fault_shows_no_fault() -> None:
         assert not [message for message in seen(environment, id) if message.signature == row.signature]
 
 
-def test_another_kernels_headers_beside_its_own_are_no_fault() -> None:
+def test_another_kernels_headers_next_to_its_own_are_no_fault() -> None:
     text = (
         "$ uname -r\n3.10.0-957.el7.x86_64\n$ dkms status\nnvidia, 440.64.00: added\n"
         "modprobe: FATAL: Module nvidia not found.\n"

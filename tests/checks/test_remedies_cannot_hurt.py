@@ -127,7 +127,7 @@ def test_no_library_of_another_cuda_is_installed() -> None:
 
 
 @pytest.mark.thorough
-def test_no_companion_of_another_release_is_left_beside_a_new_torch() -> None:
+def test_no_companion_of_another_release_is_left_next_to_a_new_torch() -> None:
     """Where torch changes, what is installed of its companions is known, or they are installed with it."""
     left = [
         f"{given}: {command}"

@@ -33,7 +33,7 @@ def test_the_image_that_a_text_starts(text: str, image: str | None) -> None:
     assert parse_text(text).containers.image.value == image
 
 
-def test_the_image_stands_in_the_command() -> None:
+def test_the_image_is_in_the_command() -> None:
     environment = parse_text("docker run --gpus all my/app:1\n")
     given = suited(environment, Remedy("Do it.", (fixed("docker run --gpus all IMAGE nvidia-smi"),)))
     assert given.commands == ("docker run --gpus all my/app:1 nvidia-smi",)

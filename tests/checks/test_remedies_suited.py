@@ -65,7 +65,7 @@ def test_a_project_of_uv_gets_its_own_command() -> None:
 
 def test_an_environment_of_uv_without_a_project_has_no_pip() -> None:
     given = suited(managed("uv-pip"), Remedy("Replace it.", (TORCH,)))
-    # uv keeps an installed torch 2.6.0 of another build unless it is told to take it anew
+    # uv keeps an installed torch 2.6.0 of another build unless it is told to take it again
     options = "--reinstall-package torch torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124"
     assert given.commands == (f"uv pip install {options}",)
     links = fixed("python -m pip install torch==1.9.0+cu111 -f https://index.example/torch_stable.html")
@@ -164,7 +164,7 @@ def test_a_driver_of_the_installer_is_not_mixed_with_packages() -> None:
     assert not any(SYSTEM.search(line) for line in commands)
 
 
-def test_a_change_of_release_is_the_smallest_and_is_told() -> None:
+def test_a_change_of_release_is_the_smallest_and_is_reported() -> None:
     given = cause("ubuntu24.04-rtx5090-570-torch-cu124")
     assert any("torch==2.7.1 " in line for line in given.commands)
     assert "changes PyTorch from 2.6.0 to 2.7.1" in given.summary
@@ -220,7 +220,7 @@ def test_no_project_is_changed_behind_the_back_of_its_manager() -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_command_stops_is_told() -> None:
+def test_what_a_command_stops_is_reported() -> None:
     for given in remedies_given():
         summary = given.finding.remedy.summary if given.finding.remedy else ""
         for pattern, word in STOPS.items():
@@ -316,14 +316,14 @@ def test_another_makers_gpu_is_no_fault_and_neither_is_what_it_explains() -> Non
     assert found["cpu-only-wheel"].because_of == "no-gpu-on-pci"
 
 
-def test_one_mode_on_all_gpus_is_told_once() -> None:
+def test_one_mode_on_all_gpus_is_reported_once() -> None:
     text = (REPORTS / "batch-8" / "b8-35.txt").read_text()
     found = run_checks(parse_text(text), matrix(), all_checks().values())
     (only,) = [finding for finding in found if finding.id == "compute-mode-exclusive"]
     assert only.title.startswith("3 GPUs")
 
 
-def test_what_facts_and_messages_show_is_told_once() -> None:
+def test_what_facts_and_messages_show_is_reported_once() -> None:
     text = (REPORTS / "batch-6" / "b6-15.txt").read_text()
     found = run_checks(parse_text(text), matrix(), all_checks().values())
     (only,) = [finding for finding in found if finding.id == "numpy2-abi" and finding.status is Status.FAIL]
@@ -350,7 +350,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         (
             "2/b2-09",
             "torch-replaced-by-dependency",
-            ["torch==2.8.0", "--index-url"],  # the text tells of arm64, for which no CUDA build of 2.7.1 is known
+            ["torch==2.8.0", "--index-url"],  # the text describes arm64, for which no CUDA build of 2.7.1 is known
             "with its companions",
         ),
         ("1/b1-35", "tf-native-windows", ["tensorflow==2.10.1"], "later ones need WSL 2"),
@@ -384,7 +384,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         ("4/b4-18", "arch-newer-than-build", ["torch==2.7.1", "whl/cu128"], ""),
         ("4/b4-19", "arch-dropped-by-framework", ["whl/cu126"], ""),
         ("4/b4-27", "cpu-only-wheel", ["cmake.args=-DGGML_CUDA=on"], ""),
-        ("4/b4-33", "cpu-only-wheel", ["onnxruntime onnxruntime-gpu", "onnxruntime-gpu==1.23.2"], "alone"),
+        ("4/b4-33", "cpu-only-wheel", ["onnxruntime onnxruntime-gpu", "onnxruntime-gpu==1.23.2"], "only that one"),
         ("4/b4-36", "not-built-for-windows", ["bitsandbytes>=0.43.0"], ""),
         ("3/b3-23", "gcc-too-new-for-nvcc", ["vcvars64.bat -vcvars_ver="], "Visual Studio"),
         ("7/b7-18", "xid-other", ["nvidia-smi --gpu-reset -i 0000:01:00.0"], "RMA"),

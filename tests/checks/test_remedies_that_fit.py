@@ -108,7 +108,7 @@ def test_tensorflow_on_intel_is_not_answered_with_torch() -> None:
     assert "torch" not in " ".join(cause(f"{tensorflow}$ clinfo -l\n{arc}"))
 
 
-def test_the_same_remedy_is_told_once() -> None:
+def test_the_same_remedy_is_reported_once() -> None:
     text = "Python 3.7, torch 1.3.1\nGPU 0: Tesla K40c (UUID: GPU-1)\nGPU 1: NVIDIA GeForce GT 710 (UUID: GPU-2)\n"
     environment = parse_text(f"PyTorch version: 1.3.1\nCUDA used to build PyTorch: 10.1\n{text}{NO_KERNEL}")
     page = doctor_text(environment, run_checks(environment, matrix(), all_checks().values()))

@@ -65,7 +65,7 @@ def no_instance(machine: Evidence) -> None:
 
 
 def libraries_replaced(machine: Evidence) -> None:
-    """An upgrade put newer libraries beside the module that is loaded."""
+    """An upgrade put newer libraries next to the module that is loaded."""
     version = machine.part("nvml")["driver_version"]
     newer = f"{version.split('.')[0]}.999.99"
     for path in [path for path in machine.paths if path.endswith(f".so.{version}")]:

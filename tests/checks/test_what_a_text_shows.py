@@ -79,7 +79,7 @@ def test_a_series_is_no_card_and_advice_no_machine() -> None:
 
 
 @pytest.mark.parametrize(("path", "maker"), [("batch-17/b17-44", "an AMD"), ("batch-12/b12-40", "an Intel")])
-def test_a_text_on_another_makers_gpu_is_told_so(path: str, maker: str) -> None:
+def test_a_text_on_another_makers_gpu_is_reported(path: str, maker: str) -> None:
     environment = parse_text((REPORTS / f"{path}.txt").read_text())
     answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
     assert answer.title == f"This text is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()

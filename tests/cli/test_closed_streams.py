@@ -21,7 +21,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_is_asked_and_nothing_is_drawn() -> None:
-    assert not fix._can_ask() and not terminal.wants_colour() and terminal.terminal_width() is None
+    assert not fix._can_ask() and not terminal.wants_color() and terminal.terminal_width() is None
     with install_run.display() as tell:
         assert callable(tell)
     with reading.reading(10_000_000) as progress:

@@ -82,7 +82,7 @@ def test_strict_counts_a_check_that_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("text", ["hello world\n", ">>> 1 + 1\n2\n", "\x00\x01\x02"])
-def test_a_text_that_tells_nothing_is_unknown_and_gives_one(text: str) -> None:
+def test_a_text_that_says_nothing_is_unknown_and_gives_one(text: str) -> None:
     assert doctor("--from", "-", text=text).return_value == 1
     found = document("--from", "-", text=text)["verdict"]
     assert (found["status"], found["id"]) == ("unknown", None)
@@ -156,7 +156,7 @@ def test_a_file_without_from_is_answered_with_the_command() -> None:
     assert "cannot be used together" in str(doctor("--strict", "--fail-on", "warn").exception)
 
 
-def test_a_person_at_a_terminal_is_told_what_is_awaited() -> None:
+def test_a_user_at_a_terminal_is_told_what_is_awaited() -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "envkit", "doctor", "--from", "-", "--json"]
     with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

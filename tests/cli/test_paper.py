@@ -33,7 +33,7 @@ def test_the_file_is_the_same_from_a_narrow_terminal_without_letters(
     wide, narrow = tmp_path / "wide.txt", tmp_path / "narrow.txt"
     envkit(*words, "-o", str(wide))
     monkeypatch.setattr("envkit.cli.terminal.text_width", lambda: 40)
-    monkeypatch.setattr("envkit.cli.terminal.wants_colour", lambda: True)
+    monkeypatch.setattr("envkit.cli.terminal.wants_color", lambda: True)
     monkeypatch.setattr("envkit.cli.terminal.in_its_letters", lambda text: text.encode("ascii", "replace").decode())
     envkit(*words, "-o", str(narrow))
     assert wide.read_text("utf-8") == narrow.read_text("utf-8") != ""
@@ -47,6 +47,6 @@ def test_only_one_place_asks_the_terminal() -> None:
 
 def test_a_terminal_is_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envkit.cli.terminal.text_width", lambda: 57)
-    monkeypatch.setattr("envkit.cli.terminal.wants_colour", lambda: True)
+    monkeypatch.setattr("envkit.cli.terminal.wants_color", lambda: True)
     assert paper(to_file=False) == Paper(57, True, False)
     assert not paper(to_file=True).color

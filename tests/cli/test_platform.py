@@ -43,11 +43,11 @@ def test_minor_version_compatibility_has_its_own_floor_on_windows(driver: str, c
         (["dockerfile", "--framework", "pytorch", "--os", "windows"], 2, "not Windows"),
         (["resolve", "--gpu", "Jetson Nano", "--os", "wsl"], 2, "does not run wsl"),
         (["resolve", "--os", "windoes"], 2, "Did you mean windows?"),
-        (["resolve", "--gpu", "Jetson Orin", "--framework", "pytorch"], 1, "those made for JetPack are at"),
+        (["resolve", "--gpu", "Jetson Orin", "--framework", "pytorch"], 1, "those built for JetPack are at"),
         (["install", "--gpu", "Jetson Nano", "--framework", "pytorch"], 1, "nvidia-jetpack"),
         (["dockerfile", "--gpu", "Jetson AGX Orin 32 GB", "--framework", "pytorch"], 1, "nvidia-jetpack"),
     ],
 )
-def test_where_a_platform_cannot_be_had_it_is_said(words: list[str], code: int, told: str) -> None:
+def test_where_a_platform_is_unavailable_it_is_said(words: list[str], code: int, told: str) -> None:
     done = envkit(*words, "--target", "any")
     assert done.returncode == code and told in " ".join((done.stderr + done.stdout).split())

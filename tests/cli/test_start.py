@@ -63,7 +63,7 @@ def test_dataclasses_work_with_the_deferred_module() -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["resolve", "--framework", "pytorch", "--target", "any"]])
-def test_a_full_disk_is_told_in_one_line(words: list[str]) -> None:
+def test_a_full_disk_is_reported_in_one_line(words: list[str]) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [sys.executable, "-c", "from envkit.__main__ import main; main()", *words],
@@ -88,7 +88,7 @@ def test_ctrl_c_while_the_program_loads_leaves_no_traceback() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (-signal.SIGINT, "")
 
 
-def test_ctrl_c_afterwards_is_told_in_one_line() -> None:
+def test_ctrl_c_afterward_is_reported_in_one_line() -> None:
     source = (
         _HEARD + "import os, signal, sys\n"
         "from envkit import __main__\n"

@@ -164,7 +164,7 @@ def test_a_closed_stdout_is_said_in_one_line(words: list[str]) -> None:
         ["bash", "-c", command, sys.executable, *words], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
-    assert done.stderr.strip() == "envkit: stdout is closed. Give a file with --output."
+    assert done.stderr.strip() == "envkit: stdout is closed. Name a file with --output."
 
 
 def test_a_capture_without_a_name_is_refused() -> None:
@@ -192,7 +192,7 @@ MISMATCH = ["doctor", "--from", "tests/machines/ubuntu22.04-rtx3090-mismatch"]
     ("variables", "colored"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
 )
-def test_colour_in_a_pipe_only_where_it_is_asked_for(
+def test_color_in_a_pipe_only_where_it_is_asked_for(
     variables: dict[str, str], colored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
@@ -288,7 +288,7 @@ def test_a_framework_asked_for_twice_is_one() -> None:
     assert done.stdout.count("torch==2.6.0 from ") == 1
 
 
-def test_a_target_that_is_missing_or_tells_nothing_is_said_so(tmp_path: Path) -> None:
+def test_a_target_that_is_missing_or_says_nothing_is_said_so(tmp_path: Path) -> None:
     empty = tmp_path / "notes.txt"
     empty.write_text("nothing about computers\n")
     for target, told in ((str(tmp_path / "none"), "cannot read"), (str(empty), "does not describe a system")):
@@ -327,7 +327,7 @@ def _options_of_one_value() -> list[tuple[str, str]]:
 def test_an_option_for_one_value_is_refused_when_it_is_given_twice(name: str, option: str) -> None:
     done = CliRunner().invoke(program, [*name.split(), option, "1", f"{option}=2"], prog_name="envkit")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert f"{option} is given more than once. Give it once." in done.stderr
+    assert f"{option} was given more than once. Use it once." in done.stderr
 
 
 def test_every_kind_of_command_has_options_of_one_value() -> None:
@@ -335,4 +335,4 @@ def test_every_kind_of_command_has_options_of_one_value() -> None:
     assert {"recommend", "recommend machine", "fleet report"} <= {name for name, _ in _options_of_one_value()}
     done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[0] == "envkit resolve: --cuda is given more than once. Give it once."
+    assert done.stderr.splitlines()[0] == "envkit resolve: --cuda was given more than once. Use it once."

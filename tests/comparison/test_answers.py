@@ -1,4 +1,4 @@
-"""What one side does not tell neither came nor went, and what brought a symptom stands before it."""
+"""What one side does not tell neither came nor went, and what brought a symptom is before it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_list_of_packages_does_not_say_that_a_driver_works_again(name: str) ->
     assert of(load_machine(name), parse_text(PIP)).gone == ()
 
 
-def test_the_change_that_brings_a_symptom_stands_before_it() -> None:
+def test_the_change_that_causes_a_symptom_comes_before_it() -> None:
     there, back = of(parse_text(WORKS), parse_text(FAILS)), of(parse_text(FAILS), parse_text(WORKS))
     assert [item.change.fact for item in there.culprits][:2] == ["system.kernel", "driver.nvml"]
     assert all(item.explains == ("driver-module-not-loaded",) for item in there.culprits)
@@ -104,7 +104,7 @@ def test_where_no_package_was_there_each_one_was_added() -> None:
     assert half.culprits[0].change.fact == "packages" and half.culprits[0].explains == ("driver-repos-mixed",)
 
 
-def test_one_change_is_told_once_and_in_words() -> None:
+def test_one_change_is_reported_once_and_in_words() -> None:
     """A GPU that was replaced is another on PCI, for the driver, by its ids and by what it can do."""
     sides = [load_machine("ubuntu22.04-rtx3090-x4"), load_machine("ubuntu22.04-rtx4090-550-torch")]
     judged = [(side, run_checks(side, Matrix.load(), all_checks().values())) for side in sides]

@@ -1,4 +1,4 @@
-"""Pairs of captures, one of which was changed as machines are: what changed is told, the culprit first."""
+"""Pairs of captures, one of which was changed as machines are: what changed is reported, the culprit first."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_the_culprit_of_what_is_new_stands_first(name: str, tmp_path: Path) -> None:
+def test_the_culprit_of_what_is_new_comes_first(name: str, tmp_path: Path) -> None:
     edit, id, culprit = PAIRS[name]  # noqa: A001 - as in reports
     new = written(tmp_path / "new.json", edit)
     found = document(TORCH, new)
@@ -143,14 +143,14 @@ def test_a_gpu_that_is_lost_is_the_culprit() -> None:
 
 
 @pytest.mark.parametrize("machine", [TORCH, H100, LOST])
-def test_what_did_not_change_is_not_told(machine: Path) -> None:
+def test_what_did_not_change_is_not_reported(machine: Path) -> None:
     found = document(machine, machine)
     assert (found["culprit"], found["changes"], found["findings"]) == (None, [], NOTHING)
     done = diff(machine, machine)
     assert done.return_value == 0 and "No relevant changes." in done.stdout
 
 
-def test_what_differs_between_any_two_looks_is_not_told(tmp_path: Path) -> None:
+def test_what_differs_between_any_two_looks_is_not_reported(tmp_path: Path) -> None:
     """A masked capture of another day: other temperatures, processes, memory and another order of pseudonyms."""
 
     def another_day(facts: Facts) -> None:

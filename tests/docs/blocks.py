@@ -14,7 +14,7 @@ _FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @record
 class Block:
-    """One fenced block: `language`, `marks` after it (`exit=1`, `make`), its text, and where it stands."""
+    """One fenced block: `language`, `marks` after it (`exit=1`, `make`), its text, and where it is."""
 
     page: str
     line: int

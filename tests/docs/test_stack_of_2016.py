@@ -25,7 +25,7 @@ def test_each_part_is_planned_with_the_driver_of_its_time(framework: str, cudnn:
     assert choice["minimum_driver"] == "367.48" and choice["cudnn"].startswith(cudnn)
 
 
-def test_what_cannot_be_had_with_it_is_named() -> None:
+def test_what_is_unavailable_with_it_is_named() -> None:
     """Caffe with this cuDNN, and CNTK at all."""
     words = ("--driver", "367.48", "--os", "ubuntu16.04", "--target", "any")
     assert envkit("resolve", "--framework", "caffe", "--cudnn", "5.1", "--cuda", "8.0.44", *words).returncode == 1

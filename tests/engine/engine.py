@@ -172,7 +172,7 @@ def buildkit_client() -> str:
 
 
 def start_engine() -> Engine:
-    """The engine behind the default socket, started (about 3 s) when nothing answers there; needs root to start it."""
+    """The engine after the default socket, started (about 3 s) when nothing answers there; needs root to start it."""
     need("dockerd")
     engine = Engine(buildkit_client())
     with alone("dockerd"):

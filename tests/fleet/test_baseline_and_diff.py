@@ -62,7 +62,7 @@ def test_what_changed_alike_is_one_change() -> None:
     assert "  kernel: 1 -> 2\n      4 hosts: n[0-3]" in changes_text(changes, 80, color=False)
 
 
-def test_a_new_host_that_is_not_well_is_told_with_its_state() -> None:
+def test_a_new_host_that_is_not_well_is_reported_with_its_state() -> None:
     bad, mute, well = host("n3", State.FAIL, "mismatch"), host("n4", State.UNREADABLE), host("n5")
     changes = fleet_changes([host("n1")], [host("n1"), bad, mute, well])
     assert changes.added == ("n3", "n4", "n5") and changes.worse

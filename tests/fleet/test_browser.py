@@ -22,7 +22,7 @@ from tests.fleet.simulation import failing, judged
 from tests.programs import require
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
-HOSTS, LIMIT_MS = 1000, 500  # 200 for a person; the gate does other work beside
+HOSTS, LIMIT_MS = 1000, 500  # 200 for a person; the gate does other work alongside
 _CHECK = """
 const done = [];
 function timed(what, act) {  // the best of five: other programs take the processor, too

@@ -15,7 +15,7 @@ def _drift(*hosts: object, **options: object) -> list[tuple[str, tuple[str, ...]
     return [(item.key, item.expected, item.count, item.total) for item in report.drift]
 
 
-def test_an_outlier_is_told_with_what_most_have() -> None:
+def test_an_outlier_is_reported_with_what_most_have() -> None:
     hosts = [*(host(f"n{n}", kernel="a") for n in range(4)), host("odd", kernel="b")]
     report = fleet_report(hosts)
     (item,) = report.drift

@@ -22,7 +22,7 @@ from tests.processor_time import least_seconds
 
 
 @pytest.mark.thorough
-def test_what_was_planted_is_what_is_told(tmp_path: Path) -> None:
+def test_what_was_planted_is_what_is_reported(tmp_path: Path) -> None:
     assert len(failing()) == CAUSES
     who = write_fleet(tmp_path / "fleet", 400)
     done = envkit("fleet", "report", str(tmp_path / "fleet"), "--json")

@@ -37,7 +37,7 @@ def _names(*places: Path) -> list[str]:
     return [source.name for source in host_sources([*map(str, places)])]
 
 
-def test_facts_beside_another_host_are_no_capture(tmp_path: Path) -> None:
+def test_facts_next_to_another_host_are_no_capture(tmp_path: Path) -> None:
     write(tmp_path / "all", facts=facts())
     assert _names(tmp_path / "all") == ["all"]
     (tmp_path / "all" / "n2.txt").write_text(_TEXT)
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_unreadable_and_its_reason_names_no_place(data: bytes,
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_result_of_another_shape_is_told_in_our_words(
+def test_a_result_of_another_shape_is_reported_in_our_words(
     document: object, state: State, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / "n1.json").write_text(json.dumps(document))

@@ -11,7 +11,7 @@ from envkit.host import bundle as made
 from envkit.host.bundle import bundle
 
 
-def test_it_holds_the_program_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_it_holds_the_program_and_nothing_is_left_next_to_it(tmp_path: Path) -> None:
     bundle(str(tmp_path / "envkit.pyz"))
     assert {"__main__.py", "envkit/__main__.py"} <= set(zipfile.ZipFile(tmp_path / "envkit.pyz").namelist())
     assert [path.name for path in tmp_path.iterdir()] == ["envkit.pyz"]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-# The control characters, marks of direction, invisible characters and halves of pairs, said anew: a rule is no test of
+# The control characters, marks of direction, invisible characters and halves of pairs, said again: a rule is no test of
 # itself.
 STEERS = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
@@ -177,7 +177,7 @@ def _inline(children: Sequence[Token]) -> None:
 
 
 def junit(report: str, commands: Sequence[str]) -> None:
-    """Well-formed XML of visible characters, in which only the report's own elements stand."""
+    """Well-formed XML of visible characters, in which only the report's own elements are."""
     plain(report, commands)
     elements = {element.tag for element in ElementTree.fromstring(report).iter()}
     cases = {"testcase", "failure", "error", "skipped", "system-out"}

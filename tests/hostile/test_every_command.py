@@ -38,7 +38,7 @@ def prometheus(report: str, commands: Sequence[str]) -> None:
 
 
 def script(report: str, commands: Sequence[str]) -> None:
-    """What a shell or a builder reads: a payload stands in comments alone."""
+    """What a shell or a builder reads: a payload is in comments alone."""
     plain(report.replace("\t", " "), commands)
     assert [line for line in report.splitlines() if MARK in line and not line.lstrip().startswith("#")] == []
 

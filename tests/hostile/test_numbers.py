@@ -1,4 +1,4 @@
-"""Numbers that no program writes, wherever a machine tells one: what they stand in is unknown, and no probe breaks."""
+"""Numbers that no program writes, wherever a machine tells one: what they are in is unknown, and no probe breaks."""
 
 from __future__ import annotations
 

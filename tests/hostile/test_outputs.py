@@ -50,7 +50,7 @@ def look(environment: Environment) -> int:
     remedies = [(finding.remedy.summary, finding.remedy.commands) for finding in told if finding.remedy]
     for form in FORMATS:
         assert form in RULES, f"no rule says what {form} may hold"
-        shown = dict.fromkeys(remedies) if form == "text" else remedies  # which refers to a remedy that stands above
+        shown = dict.fromkeys(remedies) if form == "text" else remedies  # which refers to a remedy that is above
         commands = [line for _, lines in shown for line in lines]
         RULES[form](rendered([report], form, verbose=True, to_file=True), commands)
     plain(facts_text(inert(environment)), ())

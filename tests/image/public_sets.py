@@ -29,7 +29,7 @@ _OF_THE_BASE = "image.base-"
 
 @dataclass(frozen=True)
 class PublicFile:
-    """A Dockerfile with what lies beside it and what its expert says."""
+    """A Dockerfile with what lies next to it and what its expert says."""
 
     name: str
     text: str
@@ -75,7 +75,7 @@ def judged(file: PublicFile, matrix: Matrix) -> tuple[tuple[Finding, ...], tuple
 
 
 def meets(label: Mapping[str, str], told: Told) -> bool:
-    """True where a label says what is told; `open` labels let anything be said of their line."""
+    """True where a label says what is reported; `open` labels let anything be said of their line."""
     if str(told.line) not in label["line"].split("|"):
         return False
     return label["status"] == "open" or (label["status"] == told.status and told.id in label["ids"].split("|"))
@@ -87,13 +87,14 @@ def wrong(file: PublicFile, told: Sequence[Told]) -> list[Told]:
 
 
 def missed(file: PublicFile, told: Sequence[Told]) -> list[Mapping[str, str]]:
-    """The labelled faults that are not told."""
+    """The labeled faults that are not told."""
     asked = [label for label in file.labels if label["status"] in _ASKED]
     return [label for label in asked if not any(meets(label, one) for one in told)]
 
 
 def score(files: Sequence[PublicFile], matrix: Matrix) -> str:
-    """One line: how much of what is told is right, how much of the faults is told, how many files are judged inside."""
+    """One line: how much of what is reported is right, how much of the faults is reported, how many files are judged
+    inside."""
     count: Counter[str] = Counter(files=len(files))
     for file in files:
         findings, told = judged(file, matrix)

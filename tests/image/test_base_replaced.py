@@ -38,7 +38,7 @@ def test_nothing_is_said_where_the_base_stays_or_that_is_not_certain(name: str, 
 
 @pytest.mark.parametrize("command", ["pip install", "pip3 install -U", "python -m pip install", "sudo -H pip install"])
 @pytest.mark.parametrize("package", ["torchvision==0.15.2", "torchaudio==2.0.2", "vllm==0.6.0", "'torchvision<0.16'"])
-def test_what_pip_would_replace_is_told_with_its_line(command: str, package: str, matrix: Matrix) -> None:
+def test_what_pip_would_replace_is_reported_with_its_line(command: str, package: str, matrix: Matrix) -> None:
     text = f"{BASE}RUN pip install six\nRUN {command} \\\n    {package}\n"
     found = [one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.WARN]
     assert [one.id for one in found] == ["image.requirements-clash"]

@@ -107,7 +107,7 @@ def test_framework_with_its_own_cuda(
 
 
 def test_cuda_alone(engine: Engine, matrix: Matrix) -> None:
-    """An image of CUDA 12 without a framework: its base brings cuDNN, and nothing asks for a Python."""
+    """An image of CUDA 12 without a framework: its base provides cuDNN, and nothing asks for a Python."""
     libraries = LIBRARIES / "cuda12-runtime"
     wheel_libraries(CUDA12_RUNTIME, libraries)
     recipe_made = made(matrix, cuda="12.4")

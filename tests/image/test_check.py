@@ -1,4 +1,4 @@
-"""`--check` on Dockerfiles written for it; beside each stands what must be found, and nothing else may be."""
+"""`--check` on Dockerfiles written for it; next to each is what must be found, and nothing else may be."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def asked(options: str) -> Request:
 
 
 def beside(name: str, file: str) -> str | None:
-    """The file of that name beside the Dockerfile, kept under the Dockerfile's own."""
+    """The file of that name next to the Dockerfile, kept under the Dockerfile's own."""
     place = FOLDER / f"{name}.{file}"
     return place.read_text() if place.is_file() else None
 

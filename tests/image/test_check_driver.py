@@ -37,7 +37,7 @@ def verdicts(text: str, driver: str, *gpus: TargetGpu, matrix: Matrix) -> list[F
         ("12.8.1-runtime-ubuntu22.04", "550.54.14", L4, ""),
         ("12.8.1-runtime-ubuntu22.04", "550.54.14", UNNAMED, "image.driver-unknown"),
         ("12.8.1-runtime-ubuntu22.04", "570.26", UNNAMED, ""),
-        # cuda-compat is in the image, and takes branch 470 with data-centre GPUs, as NVIDIA's CUDA Compatibility says
+        # cuda-compat is in the image, and takes branch 470 with data-center GPUs, as NVIDIA's CUDA Compatibility says
         ("12.4.1-runtime-ubuntu22.04", "470.57.02", A100, ""),
         ("12.4.1-runtime-ubuntu22.04", "470.57.02", RTX_3090, "image.driver-too-old"),
         # what 12.4.0 asked for is not recorded
@@ -53,7 +53,7 @@ def test_the_base_image_says_which_driver_starts_it(
     assert all(one.status is Status.FAIL for one in found if one.id == "image.driver-too-old")
 
 
-def test_the_demand_of_the_image_is_told(matrix: Matrix) -> None:
+def test_the_demand_of_the_image_is_reported(matrix: Matrix) -> None:
     (finding,) = verdicts("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n", "530.30.02", RTX_4090, matrix=matrix)
     assert "unsatisfied condition: cuda>=12.4" in finding.impact
     assert finding.remedy is not None
@@ -92,7 +92,7 @@ def test_no_driver_is_no_question(matrix: Matrix) -> None:
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=true\n",
             "The container starts, but CUDA fails inside it",
         ),
-        # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages bring
+        # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages provide
         (
             "FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
             "The container starts, but CUDA fails inside it",
@@ -170,7 +170,7 @@ def test_no_command_is_suggested_that_envkit_refuses(text: str, matrix: Matrix) 
     assert planned and all("--framework pytorch" in command and "--driver" not in command for command in planned)
 
 
-def test_a_driver_that_no_longer_supports_a_gpu_is_told(matrix: Matrix) -> None:
+def test_a_driver_that_no_longer_supports_a_gpu_is_reported(matrix: Matrix) -> None:
     gpu = TargetGpu(ComputeCapability.parse("6.1"), "NVIDIA GeForce GTX 1080 Ti", last_driver_branch=580)
     base = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
     assert "image.driver-without-gpu" in {one.id for one in verdicts(base, "595.45.04", gpu, matrix=matrix)}

@@ -16,7 +16,7 @@ from tests.processor_time import least_seconds
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 ASKED = Request(gpus=(TargetGpu(ComputeCapability.parse("12.0")),), driver=Version.parse("450.51.06"), container=True)
-# Where a finding points is where these words stand; «…» marks the one word that is meant.
+# Where a finding points is where these words are; «…» marks the one word that is meant.
 CASES = dict(
     block.split("\n", 1) for block in Path(__file__).with_name("meant_lines.txt").read_text().split("=== ")[1:]
 )
@@ -43,7 +43,7 @@ def first(text: str) -> int:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.Dockerfile")), ids=lambda path: path.stem)
-def test_what_a_finding_names_stands_on_its_line(path: Path, matrix: Matrix) -> None:
+def test_what_a_finding_names_is_on_its_line(path: Path, matrix: Matrix) -> None:
     """Or a variable does, whose value it is, or the list that it is in."""
     lines = path.read_text().split("\n")
     for finding in check_dockerfile(path.read_text(), ASKED, matrix):

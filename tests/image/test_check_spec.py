@@ -94,7 +94,7 @@ def test_the_build_is_the_one_that_pip_takes(command: str, package: str, matrix:
     assert build.package == package
 
 
-def test_the_package_beside_it_tells_chainers_cuda(matrix: Matrix) -> None:
+def test_the_package_next_to_it_tells_chainers_cuda(matrix: Matrix) -> None:
     text = "FROM ubuntu:20.04\nRUN pip install chainer==7.8.1 cupy-cuda102==7.8.0\n"
     found = contents(read_stages(text), matrix)
     build = chosen_build(found.wanted[0], found, matrix)
@@ -161,7 +161,7 @@ def test_what_cannot_be_looked_at_is_named(command: str, unread: str, matrix: Ma
     "command",
     ["pip install requests > /dev/null", "pip install requests 2>/tmp/log", "pip list", "pipenv install requests"],
 )
-def test_nothing_is_missed_where_all_is_told(command: str, matrix: Matrix) -> None:
+def test_nothing_is_missed_where_all_is_reported(command: str, matrix: Matrix) -> None:
     findings = check_dockerfile(f"FROM python:3.11\nRUN {command}\n", Request(container=True), matrix)
     assert all(one.status is Status.OK for one in findings)
 
@@ -283,7 +283,7 @@ def test_a_plain_distribution_holds_no_cuda(image: str, matrix: Matrix) -> None:
         "FROM python:3.11-alpine\nRUN apk add glibc-2.35-r1.apk && pip install torch==2.0.1\n",
     ],
 )
-def test_alpine_with_glibc_is_not_told_to_have_none(text: str, matrix: Matrix) -> None:
+def test_alpine_with_glibc_is_not_reported_to_have_none(text: str, matrix: Matrix) -> None:
     findings = check_dockerfile(text, Request(container=True), matrix)
     assert [one.status for one in findings if one.id == "image.glibc-missing"] == [Status.UNKNOWN]
 
@@ -317,7 +317,7 @@ LISTS = {
         ("COPY requirements.txt /tmp/", "requirements.txt"),  # the base image may say that RUN is in /tmp
     ],
 )
-def test_a_list_beside_the_dockerfile_is_read(before: str, named: str, matrix: Matrix) -> None:
+def test_a_list_next_to_the_dockerfile_is_read(before: str, named: str, matrix: Matrix) -> None:
     run = {
         "COPIED": "COPY . sub\nRUN true && cd sub && pip install -r ./requirements.txt 'numpy<2'\n",
         "MOUNTED": "RUN --mount=type=bind,target=/src --mount=type=cache,target=/c"
@@ -426,7 +426,7 @@ def test_cuda_without_a_tag_names_the_tag_that_is_gone(image: str, matrix: Matri
     assert newest in supported
 
 
-def test_the_command_reads_the_list_beside_the_dockerfile(tmp_path: Path) -> None:
+def test_the_command_reads_the_list_next_to_the_dockerfile(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM python:3.12\nCOPY . /app\nRUN pip install -r /app/list.txt\n")
     unread = run("--check", str(tmp_path / "Dockerfile"))
     assert "/app/list.txt was not checked: its contents are not available" in unread.output
@@ -453,7 +453,7 @@ def test_no_list_is_read_from_above_the_dockerfile(tmp_path: Path) -> None:
         "nvidia/cuda@sha256:" + "0" * 64,
     ],
 )
-def test_a_tag_of_a_known_repository_that_is_not_on_record_is_unknown(image: str, matrix: Matrix) -> None:
+def test_a_tag_of_a_known_repository_that_is_not_known_is_unknown(image: str, matrix: Matrix) -> None:
     finding = only(f"FROM {image}\n", matrix)
     assert (finding.id, finding.status) == ("image.base-unknown", Status.UNKNOWN)
 
@@ -489,7 +489,7 @@ AIMED = Request(container=True, driver=Version.parse("470.57.02"))
         ('FROM registry.example.com/base:1\nRUN pip install torch==1.9.0 "numpy<2"\n', False),  # the wheel's is judged
     ],
 )
-def test_a_driver_for_a_cuda_that_is_not_told_is_unknown(text: str, unknown: bool, matrix: Matrix) -> None:
+def test_a_driver_for_a_cuda_that_is_not_reported_is_unknown(text: str, unknown: bool, matrix: Matrix) -> None:
     found = [one.id for one in check_dockerfile(text, AIMED, matrix) if one.status is Status.UNKNOWN]
     assert found == (["image.cuda-unknown"] if unknown else [])
 
@@ -658,7 +658,7 @@ PYTHONS = [
     ("ubuntu:16.04", "apt-get install -y python-pip", "pip2", "cp35", "fail"),
     ("ubuntu:18.04", "apt-get install -y python2.7 python3-pip && python2.7 get-pip.py", "pip", "cp27", None),
     ("ubuntu:18.04", "apt-get install -y python2.7 python3-pip && python2.7 get-pip.py", "pip3", "cp27", "fail"),
-    # where nothing brings a Python or pip, there is none that could refuse
+    # where nothing provides a Python or pip, there is none that could refuse
     ("ubuntu:22.04", "true", "pip3", "cp311", None),
 ]
 

@@ -52,7 +52,7 @@ def test_nothing_outside_the_context_is_read(project: Path, capsys: pytest.Captu
         (["--check", "{file}", "--context", "{file}"], "is not a folder", 1),
         (
             ["--framework", "pytorch", "--context", "."],
-            "--context is the build context of a Dockerfile that is checked",
+            "--context requires --check",
             2,
         ),
     ],

@@ -57,7 +57,7 @@ def test_no_id_is_declared_twice() -> None:
 
 
 def test_findings_are_made_from_declarations_alone() -> None:
-    """A finding takes its id from a check or a declared fault, never from a text beside it."""
+    """A finding takes its id from a check or a declared fault, never from a text next to it."""
     made = {}
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text("utf-8")

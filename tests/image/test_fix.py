@@ -106,7 +106,7 @@ def test_a_known_fault_is_taken_away(text: str, fault: str, fixed: str) -> None:
     assert errors(fixed) == []
 
 
-def test_an_image_on_the_way_to_another_is_not_told() -> None:
+def test_an_image_on_the_way_to_another_is_not_reported() -> None:
     text = "FROM nvidia/cuda:10.1-devel-ubuntu18.04\n"
     text += "RUN apt-get update && apt-get install -y python3-pip && pip3 install torch==2.6.0\n"
     change = change_for(text, check(text), check, matrix())
@@ -116,7 +116,7 @@ def test_an_image_on_the_way_to_another_is_not_told() -> None:
 
 
 @pytest.mark.thorough
-def test_no_change_of_a_public_file_brings_errors() -> None:
+def test_no_change_of_a_public_file_introduces_errors() -> None:
     """Of some hundred files with errors, most have none after the change, and none has more."""
     tried = healed = 0
     for file in FILES.values():
@@ -150,7 +150,7 @@ def test_the_change_is_a_diff_or_a_file(command: tuple[str, ...], tmp_path: Path
     assert "Nothing needs to change." in run(*command, file, "--fix").stderr
 
 
-def test_what_is_left_is_told(tmp_path: Path) -> None:
+def test_what_is_left_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "Dockerfile"
     file.write_text(
         "FROM nvidia/cuda:12.2-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
@@ -163,7 +163,7 @@ def test_what_is_left_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("dockerfile", "--fix"), "--fix changes a Dockerfile that is checked."),
+        (("dockerfile", "--fix"), "--fix requires --check."),
         (("dockerfile", "--check", "Dockerfile", "--fix", "--json"), "--fix prints a change, not a report."),
     ],
 )

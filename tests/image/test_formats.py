@@ -97,7 +97,7 @@ def test_a_mirror_of_distribution_packages_has_no_place_in_a_list(target: str) -
         run(*options, "--mirror", "apt=https://mirror.example/ubuntu")
 
 
-def test_lists_of_packages_say_what_their_loader_is_not_told(matrix: Matrix) -> None:
+def test_lists_of_packages_say_what_their_loader_is_not_reported(matrix: Matrix) -> None:
     for render in (render_conda, render_requirements):
         assert "# Note: a program calls onnxruntime.preload_dlls()" in render(made(matrix, "onnxruntime"))
         assert "preload" not in render(made(matrix, "pytorch"))

@@ -57,7 +57,7 @@ def test_an_image_for_the_cpu_and_a_stage_of_the_build_may_hide_them(matrix: Mat
     assert not told(f"{BASE.strip()} AS made\n{hides}RUN make\n{BASE}COPY --from=made /a /a\n", matrix)
 
 
-def test_a_script_that_starts_the_container_may_set_it_anew(matrix: Matrix) -> None:
+def test_a_script_that_starts_the_container_may_set_it_again(matrix: Matrix) -> None:
     text = f'{BASE}ENV CUDA_VISIBLE_DEVICES=""\n'
     for start, status in (("", Status.FAIL), ('ENTRYPOINT ["/entrypoint.sh"]\n', Status.WARN)):
         found = check_dockerfile(text + start, Request(container=True), matrix)

@@ -50,7 +50,7 @@ def test_labels_say_what_is_known_of_the_image(matrix: Matrix, framework: str, i
     assert "nvidia/cuda:" not in details
 
 
-def test_a_name_that_tells_its_cuda_is_believed(matrix: Matrix) -> None:
+def test_a_name_that_names_its_cuda_is_believed(matrix: Matrix) -> None:
     """swr.cn-south-1.myhuaweicloud.com/mindspore/mindspore-gpu-cuda11.6:2.2.14, as public guides pull it."""
     recipe_made = made(matrix, "mindspore==2.2.14", options=OFFICIAL)
     image = "swr.cn-south-1.myhuaweicloud.com/mindspore/mindspore-gpu-cuda11.6:2.2.14"
@@ -69,7 +69,7 @@ def test_a_server_without_python_is_tried_as_one() -> None:
     assert "AS smoke-test" not in rendered  # its server loads the driver's library
 
 
-def test_gpus_are_given_where_the_cuda_is_not_on_record(matrix: Matrix) -> None:
+def test_gpus_are_given_where_the_cuda_is_not_known(matrix: Matrix) -> None:
     variables = made(matrix, "caffe", options=OFFICIAL).runtime.environment
     assert variables["NVIDIA_VISIBLE_DEVICES"] == "all"
     assert "NVIDIA_REQUIRE_CUDA" not in variables

@@ -1,4 +1,4 @@
-"""The user's own base image: what its name says governs the plan, and what is known of it is told."""
+"""The user's own base image: what its name says governs the plan, and what is known of it is reported."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_os_says_what_the_name_does_not() -> None:
         ("mine/base:1", "is unknown: the file is written for ubuntu"),
     ],
 )
-def test_what_is_known_of_the_base_is_told(image: str, told: str) -> None:
+def test_what_is_known_of_the_base_is_reported(image: str, told: str) -> None:
     assert told in run(*PYTORCH, "--base", image).stderr
 
 

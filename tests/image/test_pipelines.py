@@ -110,7 +110,7 @@ def test_a_job_runs_the_command_of_the_image_where_one_was_asked_for(matrix: Mat
 
 @pytest.mark.parametrize("payload", [payload for payload in SHELL if payload.isprintable()])
 def test_words_of_the_command_line_change_neither(payload: str, matrix: Matrix) -> None:
-    """What an entrypoint says stands in the Dockerfile alone."""
+    """What an entrypoint says is in the Dockerfile alone."""
     plain = made(matrix, "pytorch", options=ImageOptions(entrypoint="x"))
     hurt = made(matrix, "pytorch", options=ImageOptions(entrypoint=f"x {shlex.quote(payload)}"))
     assert render_github_workflow(hurt) == render_github_workflow(plain)

@@ -134,7 +134,7 @@ def faults(text: str, matrix: Matrix) -> set[str]:
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_what_stops_is_told(name: str, matrix: Matrix) -> None:
+def test_what_stops_is_reported(name: str, matrix: Matrix) -> None:
     told, text = STOPS[name]
     assert told in faults(text, matrix)
 

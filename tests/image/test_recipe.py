@@ -74,7 +74,7 @@ def test_cuda_alone_gets_its_cudnn_without_a_python(
     assert all(base in one.detail for one in recipe_made.plan.verdicts if one.relation == "image-on-os")
 
 
-def test_a_cudnn_that_nothing_brings_is_not_in_the_plan(matrix: Matrix) -> None:
+def test_a_cudnn_that_nothing_provides_is_not_in_the_plan(matrix: Matrix) -> None:
     recipe_made = made(matrix, "cupy==12.3.0", cuda="10.2")
     assert recipe_made.plan.choice.cudnn_version is None
     assert any("has no cuDNN" in note for note in recipe_made.notes)
@@ -93,7 +93,7 @@ def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str
     assert not any("has no cuDNN" in warning for warning in chosen.warnings)
 
 
-def test_a_cudnn_that_only_a_package_brings_needs_a_python(matrix: Matrix) -> None:
+def test_a_cudnn_that_only_a_package_provides_needs_a_python(matrix: Matrix) -> None:
     with pytest.raises(EnvkitError, match="Python package only.*Add --python"):
         made(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11")
     rendered = text(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11", python="3.12")

@@ -15,7 +15,7 @@ def test_lines_are_those_that_pip_reads() -> None:
     ]
 
 
-def test_files_that_a_list_names_are_those_beside_it() -> None:
+def test_files_that_a_list_names_are_those_next_to_it() -> None:
     assert list(list_words("-c bounds.txt\n--index-url=https://x.org\ntorch", "docker/gpu.txt")) == [
         *("-c", "docker/bounds.txt", "--index-url", "https://x.org", "torch")
     ]

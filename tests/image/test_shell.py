@@ -125,7 +125,7 @@ def test_a_script_that_is_nothing_but_a_heredoc_is_run() -> None:
     assert len(commands(opened, {}, [lines_from(4, "#!/bin/bash\npip a")])) == 1
 
 
-# What each of them opens is never closed, or stands beside another of its kind: the worst that a reader can meet.
+# What each of them opens is never closed, or is next to another of its kind: the worst that a reader can meet.
 GROWING = [
     "$(",
     '"',

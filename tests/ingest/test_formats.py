@@ -23,7 +23,7 @@ MODULES = [f"{readers.__name__}.{module.name}" for module in pkgutil.iter_module
 
 
 def sample(module: str) -> str:
-    """What stands below the first line of a format's docstring."""
+    """What is below the first line of a format's docstring."""
     doc = importlib.import_module(module).__doc__ or ""
     return textwrap.dedent(doc.partition("\n")[2]).strip("\n") + "\n$ date\n"
 
@@ -152,7 +152,7 @@ def test_a_value_made_of_other_variables_is_not_known(line: str) -> None:
         ("# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref", "jetson"),
     ],
 )
-def test_the_kind_of_machine_is_told(text: str, kind: str) -> None:
+def test_the_kind_of_machine_is_reported(text: str, kind: str) -> None:
     assert only(text).system.machine_kind.get() is MachineKind(kind)
 
 
@@ -173,7 +173,7 @@ def test_the_kind_of_machine_is_told(text: str, kind: str) -> None:
         ("1.13.1", "py3.10_cpu_0", None, True),
     ],
 )
-def test_a_torch_build_tells_its_cuda(version: str, build: str, cuda: str | None, known: bool) -> None:
+def test_a_torch_build_names_its_cuda(version: str, build: str, cuda: str | None, known: bool) -> None:
     line = f"[conda] pytorch  {version}  {build} pytorch" if build else f"[pip3] torch=={version}"
     framework = only(f"Is debug build: False\n{line}\n").pythons.get()[0].frameworks[0]
     assert (framework.cuda, framework.cuda_known) == (Version.parse(cuda) if cuda else None, known)
@@ -198,7 +198,7 @@ def test_texts_may_be_mixed() -> None:
         environment = parse_text(mixed)
         over = {id for id in first.signatures if ended(clean(mixed), id) >= 0}  # the second one shows that it passed
         found = {message.signature for message in environment.messages.get()}
-        whole = mixed.lower()  # a row does not count beside the words of its column `unless`
+        whole = mixed.lower()  # a row does not count next to the words of its column `unless`
         ruled_out = {row.signature for row in read(Signature) if any(word in whole for word in row.unless)}
         silent = {"nouveau-loaded/probe-routine", *over, *ruled_out}
         assert found >= {*first.signatures, *second.signatures} - silent, (first, second)
@@ -241,7 +241,7 @@ PIP = f"Package            Version     Editable project location\n{'-' * 18} {'-
         (PIP, "broken             v1-\u00e9", "numpy              1.26.4"),
     ],
 )
-def test_a_package_that_is_not_understood_hides_none_behind_it(head: str, odd: str, last: str) -> None:
+def test_a_package_that_is_not_understood_hides_none_after_it(head: str, odd: str, last: str) -> None:
     python = only(f"{head}{odd}\n{last}\n\n$ date\n").pythons.get()[0]
     assert "numpy" in [item.name for item in python.distributions]
 
@@ -274,6 +274,6 @@ def test_the_list_of_micromamba_is_read() -> None:
     assert {item.name for item in python.distributions} == {"numpy", "pytorch"}
 
 
-def test_a_text_behind_a_list_is_none_of_its_rows() -> None:
+def test_a_text_after_a_list_is_none_of_its_rows() -> None:
     text = f"{PIP}numpy              1.26.4\n\n$ pip --version\npip 24.0 from /usr/lib/python3/pip (python 3.11)\n"
     assert [item.name for item in only(text).pythons.get()[0].distributions] == ["numpy"]

@@ -55,7 +55,7 @@ def tail(text: str, source: random.Random) -> str:
 
 
 def shuffled(text: str, source: random.Random) -> str:
-    """In another order, with what stands below a heading left there."""
+    """In another order, with what is below a heading left there."""
     blocks: list[list[str]] = []
     for line in text.splitlines():
         if blocks and indent(line) > indent(blocks[-1][0]):
@@ -117,7 +117,7 @@ def test_noise_tells_no_message_and_no_fail(count: int) -> None:
     assert judged < count
 
 
-# Healthy only by what stands elsewhere in the text: the other GPU that works, the job's prompt, the guest's nvidia-smi.
+# Healthy only by what is elsewhere in the text: the other GPU that works, the job's prompt, the guest's nvidia-smi.
 # A mutation that takes that away leaves what a faulty machine shows.
 # Sets of machines in which nearly every sign of trouble is outweighed by another part of the text.
 SETS_BY_CONTRAST = tuple(

@@ -51,13 +51,13 @@ def test_the_anchor_is_part_of_every_match() -> None:
         assert signature.anchor in flat, signature.signature
 
 
-def test_words_beside_a_message_are_separated_as_every_list_is() -> None:
+def test_words_next_to_a_message_are_separated_as_every_list_is() -> None:
     for signature in ALL:
         assert not any("|" in words for words in signature.unless), signature.signature
         assert not any("&" in words for words in signature.also), signature.signature
 
 
-def test_words_beside_a_message_are_lower_case_as_the_text_is_that_is_asked_for_them() -> None:
+def test_words_next_to_a_message_are_lower_case_as_the_text_is_that_is_asked_for_them() -> None:
     for signature in ALL:
         words = (*signature.unless, *signature.also)
         assert [word.lower() for word in words] == list(words), signature.signature

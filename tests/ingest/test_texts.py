@@ -63,7 +63,7 @@ def test_an_environment_from_text_survives_json() -> None:
         assert environment_from_json(to_json(environment)) == replace(environment, identity=Identity()), case.name
 
 
-def test_an_empty_text_tells_nothing() -> None:
+def test_an_empty_text_says_nothing() -> None:
     environment = parse_text("")
     assert environment.messages.get() == ()
     assert environment.gpus.problem is Problem.NOT_LOOKED

@@ -68,7 +68,7 @@ def test_questions_denials_and_other_machines_tell_nothing(text: str, paths: tup
         assert not getattr(node, name).known, path
 
 
-def test_what_a_program_printed_counts_before_what_is_told() -> None:
+def test_what_a_program_printed_counts_before_what_is_reported() -> None:
     environment = parse_text(
         "I have an RTX 3090, driver 470 and torch 1.13.\n\n"
         "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-11111111)\n"

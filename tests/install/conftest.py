@@ -15,7 +15,7 @@ from tests.engine.engine import Engine
 from tests.engine.fixtures import engine
 from tests.install.machine import image
 from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
-from tests.install.server import Behaviour, serving
+from tests.install.server import Behavior, serving
 from tests.install.standins import StandIn, cudnn_archive, patch_runfile, toolkit_runfile
 
 __all__ = ["engine"]
@@ -34,7 +34,7 @@ class Job:
 
     plan: Plan
     base: str
-    behavior: Behaviour
+    behavior: Behavior
 
     def script(self, options: ScriptOptions | None = None) -> str:
         """The script that installs it."""
@@ -83,49 +83,49 @@ def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
 
 
 @pytest.fixture(scope="session")
-def server(stand_ins: StandIns) -> Iterator[tuple[str, Behaviour]]:
+def server(stand_ins: StandIns) -> Iterator[tuple[str, Behavior]]:
     """The loopback server for all stand-ins."""
     with serving(stand_ins[0]) as found:
         yield found
 
 
 @pytest.fixture(params=RELEASES)
-def job(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def job(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """One release of each style; the server behaves well at first."""
     return _job_for(str(request.param), stand_ins, server)
 
 
 @pytest.fixture(params=[LEGACY, NEW])
-def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A legacy release with patches, and a new one."""
     return _job_for(str(request.param), stand_ins, server)
 
 
 @pytest.fixture
-def job_of(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Callable[[str], Job]:
+def job_of(stand_ins: StandIns, server: tuple[str, Behavior]) -> Callable[[str], Job]:
     """Any of the releases."""
     return lambda release: _job_for(release, stand_ins, server)
 
 
 @pytest.fixture
-def legacy(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def legacy(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A legacy release."""
     return _job_for(LEGACY, stand_ins, server)
 
 
 @pytest.fixture
-def older(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def older(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """The release before the new one, whose folder it shares."""
     return _job_for(OLDER, stand_ins, server)
 
 
 @pytest.fixture
-def new(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def new(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A new release."""
     return _job_for(NEW, stand_ins, server)
 
 
-def _job_for(release: str, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+def _job_for(release: str, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     base, behavior = server
     behavior.cut_after, behavior.delay_s, behavior.damaged = None, 0.0, False
     behavior.requests.clear()

@@ -31,7 +31,7 @@ PLAYED = (
 )
 # Where the index itself lacks the build that would be chosen, or the system the Python that the framework needs.
 ASKED = {("ubuntu22.04", "pytorch"): ("--cuda", "13.0")}
-GUESTS = {("ubuntu24.04", "mxnet"): "debian12"}  # its plan, with --any-os, beside that system's Python
+GUESTS = {("ubuntu24.04", "mxnet"): "debian12"}  # its plan, with --any-os, next to that system's Python
 BUNDLE = "bundle"  # of the smallest one, without a network
 COLUMNS = ("system", "framework", "requirement", "install", "verified without a driver", "run again", "rolled back")
 
@@ -150,7 +150,7 @@ def _play_toolkit(root: Root) -> None:
 
 
 def _lend_python(root: Root, lender: str) -> None:
-    """Another distribution's Python, beside the own one."""
+    """Another distribution's Python, next to the own one."""
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         other = Root(lender, Path(folder))
         other.unpack("python3-venv")

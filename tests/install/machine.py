@@ -20,7 +20,7 @@ IMAGE = "envkit-test/install-debian12"
 PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv procps"
 # What changes by itself or is the script's own record, not part of the machine's state.
 _NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slow /installer-fails /installer-lies /job"
-# Rebuilt, and dated anew, by every ldconfig; sums() compares it.
+# Rebuilt, and dated again, by every ldconfig; sums() compares it.
 _CACHE = "/etc/ld.so.cache"
 # The functions of the script in /job, without a run of it.
 FUNCTIONS = """\
@@ -103,7 +103,7 @@ class Machine:
         return self.disturb_at(marker, f"kill -{how.value} $(cat /job/pid)", delay_s)
 
     def disturb_at(self, marker: str, command: str, delay_s: float) -> Done:
-        """Runs the script, and a shell command beside it shortly after it has printed `marker`."""
+        """Runs the script, and a shell command next to it shortly after it has printed `marker`."""
         child = self.start()
         assert child.stderr is not None
         heard = []

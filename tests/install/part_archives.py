@@ -39,7 +39,7 @@ def archives(folder: Path, cuda: str, names: tuple[str, ...], trees: Mapping[str
 
 
 def _entry(entry: str, file: StandIn) -> dict[str, object]:
-    """As NVIDIA writes one: other platforms stand before and behind, and have the same keys."""
+    """As NVIDIA writes one: other platforms are before and behind, and have the same keys."""
     other = {"relative_path": f"{entry}/other/other.tar.xz", "sha256": "0" * 64, "md5": "0" * 32, "size": "1"}
     own = {"relative_path": f"{entry}/{PLATFORM}/{file.name}", "sha256": file.sha256, "md5": file.md5, "size": "2"}
     return {

@@ -95,7 +95,7 @@ def with_stand_ins(original: Plan, files: Mapping[str, StandIn]) -> Plan:
 
 
 def _stand_in(row: Runfile, files: Mapping[str, StandIn]) -> Runfile:
-    # patches have no published checksum on record: they keep that, so that their own integrity check is used
+    # patches have no published checksum in the data: they keep that, so that their own integrity check is used
     if row.sha256 is None and row.md5 is None:
         return row
     return replace(row, sha256=files[row.name].sha256)

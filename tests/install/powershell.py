@@ -36,12 +36,12 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def text_of(node: Node) -> str:
-    """A node as it stands in the script."""
+    """A node as it is in the script."""
     return (node.text or b"").decode()
 
 
 def commands(script: str) -> list[str]:
-    """The names of the commands that the script calls; a path or a variable stands as it is written."""
+    """The names of the commands that the script calls; a path or a variable is as it is written."""
     return [text_of(node) for node in nodes(parsed(script), "command_name", "command_name_expr")]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 @dataclass
-class Behaviour:
+class Behavior:
     """How files are served: `cut_after` bytes the connection breaks, `delay_s` per block, `damaged` changes bytes."""
 
     folder: Path
@@ -23,7 +23,7 @@ class Behaviour:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    behavior: Behaviour
+    behavior: Behavior
 
     def do_HEAD(self) -> None:
         self._answer(body=False)
@@ -75,9 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, Behaviour]]:
+def serving(folder: Path) -> Iterator[tuple[str, Behavior]]:
     """The base URL of a server for the files of `folder`, and the knobs of its behavior."""
-    behavior = Behaviour(folder)
+    behavior = Behavior(folder)
     handler = type("Handler", (_Handler,), {"behavior": behavior})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

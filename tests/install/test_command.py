@@ -144,7 +144,7 @@ def test_a_bundle_lists_no_wheels_of_a_stranger(tmp_path: Path) -> None:
     """Whoever made the folder beforehand could have put one there that is newer than what was asked for."""
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / "torch-99-py3-none-any.whl").touch()
-    with pytest.raises(EnvkitError, match="holds wheels that no bundle listed"):
+    with pytest.raises(EnvkitError, match="contains wheels that no bundle listed"):
         make_bundle(installation(plan("12.4.1"), ScriptOptions(), Mirrors()), "x", str(tmp_path), True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wheels"]
 

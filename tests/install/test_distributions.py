@@ -11,7 +11,7 @@ from tests.engine.engine import Engine
 from tests.install.conftest import StandIns
 from tests.install.machine import Machine, machine
 from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
-from tests.install.server import Behaviour
+from tests.install.server import Behavior
 
 pytestmark = [pytest.mark.docker, pytest.mark.network]
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.network]
 def test_a_minimal_system_gets_what_it_lacks_and_gives_it_back(
     engine: Engine,
     stand_ins: StandIns,
-    server: tuple[str, Behaviour],
+    server: tuple[str, Behavior],
     os_id: str,
     release: str,
     tmp_path: Path,

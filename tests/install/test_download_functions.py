@@ -71,7 +71,7 @@ _UNREADABLE = ": >a.whl; : >b.whl; { sha256sum a.whl; echo 'abc  b.whl'; } >SHA2
         ("12.4.1", None, "", 0, ""),
     ],
 )
-def test_what_the_offline_folder_lacks_is_told_before_anything_changes(
+def test_what_the_offline_folder_lacks_is_reported_before_anything_changes(
     cuda: str, framework: str | None, state: str, code: int, words: str, tmp_path: Path
 ) -> None:
     found = plan(cuda, framework)

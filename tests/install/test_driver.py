@@ -12,7 +12,7 @@ from tests.engine.engine import Engine
 from tests.install.conftest import NEW, StandIns
 from tests.install.machine import Done, Machine, machine, without_notes
 from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
-from tests.install.server import Behaviour
+from tests.install.server import Behavior
 
 pytestmark = pytest.mark.docker
 
@@ -32,7 +32,7 @@ dpkg-deb -b /lib-deb /repo/library.deb >/dev/null
 
 @pytest.fixture
 def target(
-    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
+    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behavior], tmp_path: Path
 ) -> Iterator[Machine]:
     """A machine with an NVIDIA GPU on its bus, kernel headers and a boot image tool, and no driver."""
     found = with_stand_ins(plan(NEW, gpus=("8.6",), with_driver=True), stand_ins[1][NEW])
@@ -66,7 +66,7 @@ def test_a_good_driver_is_left_alone(target: Machine) -> None:
         ("echo 1 >/fake/tmp/.X0-lock", "a display server is running (process 1)"),
     ],
 )
-def test_an_obstacle_is_told_before_anything_is_changed(target: Machine, obstacle: str, words: str) -> None:
+def test_an_obstacle_is_reported_before_anything_is_changed(target: Machine, obstacle: str, words: str) -> None:
     target.sh(obstacle)
     before = without_notes(target.tree()).keys()
     for options in (["--dry-run"], []):
@@ -140,7 +140,7 @@ def test_secure_boot_refuses_the_runfile_when_no_package_will_do(target: Machine
     assert "Secure Boot refuses" in done.stderr
 
 
-def test_missing_kernel_headers_are_told_with_their_package(target: Machine) -> None:
+def test_missing_kernel_headers_are_reported_with_their_package(target: Machine) -> None:
     target.sh("rm -r /lib/modules; rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*")
     done = run(target)
     assert done.exit_code == 11  # before any package is changed

@@ -96,12 +96,12 @@ def test_nouveau_stays_where_no_driver_can_be_installed(tmp_path: Path, name: st
     done = call(script(cuda, "ubuntu24.04"), f"{stub}\ncheck_for_driver\nrun_step 1 nouveau N", tmp_path)
     assert done.returncode == 11, done
     assert words in done.stderr
-    assert "boot image" not in done.stdout
+    assert "rebuild the initramfs" not in done.stdout
 
 
 @pytest.mark.parametrize("packaged", [True, False])
 def test_one_reboot_serves_nouveau_and_a_packaged_driver(tmp_path: Path, packaged: bool) -> None:
-    """A runfile's installer needs one before it starts; a package needs one afterwards anyway."""
+    """A runfile's installer needs one before it starts; a package needs one afterward anyway."""
     machine(tmp_path, "nouveau")
     offer = "package_candidate() { echo 580.65.06; }" if packaged else ":"
     steps = "run_step 1 nouveau N; run_step 2 driver D"
@@ -168,14 +168,16 @@ def test_an_installed_package_that_waits_for_its_reboot_is_no_obstacle(tmp_path:
     assert "installs" not in done.stdout and "modprobe nvidia" in (tmp_path / "log.txt").read_text()
 
 
-def test_a_driver_that_does_not_load_after_its_reboot_is_told_and_no_second_reboot_asked_for(tmp_path: Path) -> None:
+def test_a_driver_that_does_not_load_after_its_reboot_is_reported_and_no_second_reboot_asked_for(
+    tmp_path: Path,
+) -> None:
     machine(tmp_path)
     waiting = 'modinfo() { echo 580.65.06; }\njournal driver reboot\necho another-boot >"$STATE_DIR/driver-boot"\n'
     done = call(script(), waiting + "check_for_driver\nrun_step 1 driver D", tmp_path)
     assert done.returncode == 11 and "its module does not load" in done.stderr, done
 
 
-def test_without_a_terminal_no_driver_installer_runs_before_the_licence_is_accepted(tmp_path: Path) -> None:
+def test_without_a_terminal_no_driver_installer_runs_before_the_license_is_accepted(tmp_path: Path) -> None:
     machine(tmp_path, "nouveau")
     text = script(accept_eula=False)
     assert call(text, "check_for_driver", tmp_path).returncode == 3
@@ -292,7 +294,7 @@ nvidiafb 61440 7 - Live 0x0000000000000000
 @pytest.mark.parametrize(
     ("uvm", "core", "held"), [(0, 2, ""), (4, 2, "nvidia_uvm"), (0, 15, "nvidia"), (2, 9, "nvidia_uvm nvidia")]
 )
-def test_a_driver_in_use_is_told_with_its_users_before_a_runfile_replaces_it(
+def test_a_driver_in_use_is_reported_with_its_users_before_a_runfile_replaces_it(
     tmp_path: Path, uvm: int, core: int, held: str
 ) -> None:
     machine(tmp_path, "nvidia")
@@ -327,7 +329,7 @@ def test_a_foreign_module_that_holds_the_driver_is_named(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_what_the_drivers_installer_complains_about_is_told_in_words(tmp_path: Path, alone: bool) -> None:
+def test_what_the_drivers_installer_complains_about_is_reported_in_words(tmp_path: Path, alone: bool) -> None:
     machine(tmp_path)
     words = "ERROR: An NVIDIA kernel module 'nvidia-drm' appears to already be loaded in your kernel."
     found = plan("12.4.1", gpus=("8.6",), with_driver=True)

@@ -38,7 +38,7 @@ def test_a_package_is_taken_only_in_a_version_that_drives_the_gpu(tmp_path: Path
     done = call(script(cuda, os_id, gpu), body, tmp_path)
     names = done.stdout.strip("|\n").split()
     assert names[:1] == ([package] if taken else []), done
-    # Debian's libcuda1 is a package of its own (packages.debian.org), and nothing but a recommendation brings it.
+    # Debian's libcuda1 is a package of its own (packages.debian.org), and nothing but a recommendation provides it.
     assert not taken or ("libcuda1" in names) is (package == "nvidia-driver")
 
 
@@ -173,7 +173,7 @@ def test_a_stream_that_was_enabled_before_is_kept_by_rollback(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("stream", "state"), [("open-dkms", "enabled"), ("580-dkms", "disabled")])
-def test_another_choice_of_stream_is_the_admins_and_is_told(tmp_path: Path, stream: str, state: str) -> None:
+def test_another_choice_of_stream_is_the_admins_and_is_reported(tmp_path: Path, stream: str, state: str) -> None:
     machine(tmp_path)
     stream_file(tmp_path, stream, state)
     done = call(modular(), on_dnf("check_for_driver"), tmp_path)
@@ -233,7 +233,7 @@ def test_suse_gets_module_and_libraries_of_one_version(
         assert f"installs {names}\n" in call(text, body, tmp_path).stdout
 
 
-def test_zypper_agrees_to_the_licence_of_the_driver_alone_and_only_after_the_user_did(tmp_path: Path) -> None:
+def test_zypper_agrees_to_the_license_of_the_driver_alone_and_only_after_the_user_did(tmp_path: Path) -> None:
     machine(tmp_path)
     body = (
         "OFFERED=570.133.20 MODULE_PACKAGE=nvidia-driver-G06-kmp-default"

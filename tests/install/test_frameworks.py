@@ -91,7 +91,7 @@ def test_a_cpu_only_build_where_a_gpu_build_was_wanted_is_found(
     ("version", "python", "there"),
     [("1.13.1", "3.11", False), ("1.13.1", "3.10", True), ("2.5.1", "3.13", False), ("2.5.1", "3.12", True)],
 )
-def test_a_companion_without_a_wheel_for_the_python_is_left_out_and_told(
+def test_a_companion_without_a_wheel_for_the_python_is_left_out_and_reported(
     version: str, python: str, there: bool
 ) -> None:
     """pip: no matching distribution for torchvision 0.14.1 with Python 3.11, nor for 0.20.1 with 3.13."""

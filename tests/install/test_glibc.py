@@ -1,4 +1,5 @@
-"""A glibc whose headers contradict CUDA's is told by the plan, by the script before it fetches, and when nvcc stops."""
+"""A glibc whose headers contradict CUDA's is reported by the plan, by the script before it fetches, and when nvcc
+stops."""
 
 from __future__ import annotations
 

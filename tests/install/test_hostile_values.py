@@ -25,7 +25,7 @@ SIGNS = (
     "{{{{ cycler.__init__.__globals__.os.system('touch {0}') }}}}",
 )  # fmt: skip
 PLAN = ("--os", "debian12", "--target", "any")
-# Where each value stands, as part of what the option, the variable, or the setting holds in earnest.
+# Where each value is, as part of what the option, the variable, or the setting holds in earnest.
 OPTIONS = {
     "--toolkit-path": "/opt/cuda{}",
     "--env": "/opt/env{}",

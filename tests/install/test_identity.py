@@ -1,4 +1,5 @@
-"""What is there already is what was asked for, to the update release; else that is said before anything is fetched."""
+"""What is there already is what was asked for, to the update release; otherwise that is said before anything is
+fetched."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def test_every_toolkit_but_the_newest_has_the_version_of_its_nvcc() -> None:
         ("12.4.1", "12.4.131", None, "12.4.1"),
         ("12.4.1", "12.4.99", None, "12.4.0"),
         ("12.4.0", "12.4.131", None, "12.4.1"),
-        ("12.4.1", "12.4.77", None, "12.4"),  # a build of no release on record
+        ("12.4.1", "12.4.77", None, "12.4"),  # a build of no release in the data
         ("12.4.1", "12.4.77", '{"cuda": {"name": "CUDA SDK", "version": "12.4.0"}}', "12.4.0"),
         ("12.4.1", "11.8.89", None, "11.8"),
         ("10.1.105", "10.1.243", None, "10.1.243"),

@@ -41,7 +41,7 @@ KNOWN
     assert done.stdout == "unset\n", done
     told = (tmp_path / "work/installer-output").read_text().split()
     assert told == [f"{tmp_path}/work/libraries", *([lent] if lent else [])]
-    assert ("the installer alone gets" in done.stderr) is bool(lent)
+    assert ("only the installer gets" in done.stderr) is bool(lent)
 
 
 @pytest.mark.parametrize(("known", "missing"), [(OLD, False), (NEW, False), (OTHER, True)])

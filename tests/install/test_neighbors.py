@@ -22,7 +22,7 @@ from tests.install.shell import call
 from tests.install.test_together import wheel
 
 SCRIPT = scripted(plan("12.4.1", "pytorch"), ScriptOptions(), Mirrors())
-# This plan has made a toolkit with a file, an environment, and a package; `other` is a plan beside it.
+# This plan has made a toolkit with a file, an environment, and a package; `other` is a plan next to it.
 STATE = """
 TOOLKIT_DIR={folder}/cuda ENV_DIR={folder}/env OTHER=$STATE_ROOT/other SYSTEM_WIDE=0
 mkdir -p $TOOLKIT_DIR/bin $ENV_DIR/bin $OTHER $STATE_DIR/backup
@@ -112,7 +112,7 @@ def test_files_of_others_stay_and_are_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mode", "code"), [("755", 0), ("777", 3), ("1777", 3), ("775", 3)])
 def test_notes_and_lock_lie_where_nobody_else_writes(mode: str, code: int, tmp_path: Path) -> None:
-    """A lock or notes in a folder of all could be planted, held for ever, or lead elsewhere."""
+    """A lock or notes in a folder of all could be planted, held forever, or lead elsewhere."""
     body = f"mkdir -p $STATE_ROOT; chmod {mode} $STATE_ROOT; take_lock; echo held"
     done = call(SCRIPT, body, tmp_path)
     assert done.returncode == code and ("held" in done.stdout) is (code == 0), done
@@ -199,7 +199,7 @@ PAIRS: dict[str, Callable[[Callable[[str], Job]], tuple[str, ...]]] = {
 def test_pairs_of_plans_installed_and_taken_back_in_either_order(
     engine: Engine, target_image: str, job_of: Callable[[str], Job], pair: str, tmp_path: Path
 ) -> None:
-    """Installed, run again, one taken back, the other one still whole, installed again, and all uninstalled."""
+    """Installed, run again, one undone, the other one still whole, installed again, and all uninstalled."""
     for name in ("jax", "cupy"):
         wheel(tmp_path / "wheels", name, "1.0", module=True)
     places = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/job/wheels"}

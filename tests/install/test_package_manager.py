@@ -85,14 +85,14 @@ def test_the_headers_of_coming_kernels_come_along(kernel: str, package: str, tmp
     assert call(script(), body, tmp_path).stdout == (f"installs {package}\n" if package else "")
 
 
-def test_headers_that_nobody_offers_are_told_before_anything_is_installed(tmp_path: Path) -> None:
+def test_headers_that_nobody_offers_are_reported_before_anything_is_installed(tmp_path: Path) -> None:
     body = "headers_are_here() { return 1; }\npackage_candidate() { :; }\ninstall_headers"
     done = call(script(), body, tmp_path)
     assert done.returncode == 11 and done.stdout == "" and "Update the kernel, reboot" in done.stderr, done
 
 
 @pytest.mark.parametrize("here", [True, False])
-def test_a_runfile_driver_is_built_anew_by_kernel_updates(here: bool, tmp_path: Path) -> None:
+def test_a_runfile_driver_is_built_again_by_kernel_updates(here: bool, tmp_path: Path) -> None:
     found = plan("12.8", gpus=("8.6",), with_driver=True)
     runfile = "/d/NVIDIA-Linux-x86_64-580.65.06.run"
     text = scripted(found, ScriptOptions(with_driver=True, driver_runfile=runfile), Mirrors())
@@ -110,7 +110,7 @@ def test_a_runfile_driver_is_built_anew_by_kernel_updates(here: bool, tmp_path: 
 
 
 def test_a_runfile_driver_is_built_for_the_kernel_of_the_next_boot_too(tmp_path: Path) -> None:
-    """Debian's metapackage of headers brings the newest kernel, before DKMS knows of the driver."""
+    """Debian's metapackage of headers provides the newest kernel, before DKMS knows of the driver."""
     text = scripted(
         plan("12.8", gpus=("8.6",), with_driver=True),
         ScriptOptions(with_driver=True, driver_runfile="/d/NVIDIA-Linux-x86_64-580.65.06.run"),
@@ -129,7 +129,7 @@ def test_a_runfile_driver_is_built_for_the_kernel_of_the_next_boot_too(tmp_path:
     assert "could not be built for kernel 6.12-amd64" in done.stderr and "6.1.0-56" not in done.stderr
 
 
-def test_a_newer_kernel_that_comes_along_is_told_of(tmp_path: Path) -> None:
+def test_a_newer_kernel_that_comes_along_is_reported(tmp_path: Path) -> None:
     body = """
     kernel_headers_package() { echo linux-headers-amd64; }
     package_candidate() { echo 6.1.192-2; }
@@ -161,7 +161,7 @@ def test_rollback_never_removes_the_kernel_that_runs(tmp_path: Path) -> None:
     assert "linux-image-6.8.0-60-generic stays, because this machine runs that kernel" in done.stderr
 
 
-def test_a_driver_that_no_kernel_update_builds_anew_is_told_of_beforehand(tmp_path: Path) -> None:
+def test_a_driver_that_no_kernel_update_builds_again_is_reported_beforehand(tmp_path: Path) -> None:
     """A CUDA runfile's installer knows no DKMS; a dry run tells it as well."""
     machine(tmp_path)
     done = call(bundling("12.4.1"), "MODE=dry-run; check_for_driver", tmp_path)

@@ -95,7 +95,9 @@ def test_no_release_has_two_rows_of_one_part() -> None:
         ),
     ],
 )
-def test_a_part_brings_what_it_is_of_no_use_without(cuda: str, names: tuple[str, ...], wanted: dict[str, bool]) -> None:
+def test_a_part_provides_what_it_is_of_no_use_without(
+    cuda: str, names: tuple[str, ...], wanted: dict[str, bool]
+) -> None:
     assert names_with_needs(cuda, *names) == wanted
 
 
@@ -218,7 +220,7 @@ def test_a_damaged_archive_is_not_unpacked(tmp_path: Path) -> None:
     assert said.startswith("6 ") and "wrong sha256 checksum" in said and not (tmp_path / "cuda").exists()
 
 
-def test_a_part_that_the_list_lacks_is_told(tmp_path: Path) -> None:
+def test_a_part_that_the_list_lacks_is_reported(tmp_path: Path) -> None:
     (tmp_path / "served").mkdir()
     said = installed(tmp_path, CUDA, "nvcc", served=("nvcc", "cccl"))
     assert said.startswith("5 ") and "has no archive of cudart for linux-x86_64" in said

@@ -1,4 +1,5 @@
-"""What the verification says of a framework beside a GPU that is there, hidden, or not there; with stand-in modules."""
+"""What the verification says of a framework next to a GPU that is there, hidden, or not there; with stand-in
+modules."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def get_available_providers():
 """
 _MODULES = {"pytorch": ("torch", _TORCH), "tensorflow": ("tensorflow", _TENSORFLOW), "mxnet": ("mxnet", _MXNET)}
 _ALL = {**_MODULES, "cupy": ("cupy", _CUPY), "onnxruntime": ("onnxruntime", _ONNXRUNTIME)}
-_ABSENT = "no NVIDIA GPU is here"
+_ABSENT = "this machine has no NVIDIA GPU"
 
 
 def verified(
@@ -150,7 +151,7 @@ def test_a_probe_that_dies_after_its_first_line_is_a_fault(gpu: bool, tmp_path: 
     assert "ok   pytorch: version" in done.stderr and "fail pytorch: its test stopped half way" in done.stderr
 
 
-def test_mxnets_own_words_on_a_gpu_that_it_does_not_reach_are_told(tmp_path: Path) -> None:
+def test_mxnets_own_words_on_a_gpu_that_it_does_not_reach_are_reported(tmp_path: Path) -> None:
     raises = """
 def _raise():
     raise RuntimeError("CUDA: unknown error")

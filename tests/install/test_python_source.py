@@ -66,7 +66,7 @@ def test_python_2_has_no_module_venv_and_comes_from_conda(framework: str, versio
     assert "-m venv" not in text and "python2.7-venv" not in text
 
 
-def test_python_2_is_refused_where_no_build_of_it_is_on_record() -> None:
+def test_python_2_is_refused_where_no_build_of_it_is_known() -> None:
     plan = chosen("2.7", "tensorflow", "ubuntu16.04", "1.12")
     plan = replace(plan, choice=replace(plan.choice, architecture="aarch64"))
     with pytest.raises(EnvkitError, match=r"No pinned build of Python 2\.7 for aarch64"):

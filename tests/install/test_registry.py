@@ -74,7 +74,7 @@ def test_what_is_installed_is_listed_used_and_removed(
 def test_a_link_that_was_somebodys_choice_comes_back(
     engine: Engine, target_image: str, legacy: Job, new: Job, managed: bool, tmp_path: Path
 ) -> None:
-    """Whatever the order in which toolkits are used and removed, and none is left behind a link that leads nowhere."""
+    """Whatever the order in which toolkits are used and removed, and none is left after a link that leads nowhere."""
     other = "/usr/local/cuda-13.0"
     choice = f"update-alternatives --install /usr/local/cuda cuda {other} 130; update-alternatives --set cuda {other}"
     with machine(engine, target_image, tmp_path) as target:

@@ -155,7 +155,7 @@ def test_the_last_words_name_a_way_into_the_environment_that_is_there() -> None:
     assert re.search(r"^  say 'Python: [.] /opt/envkit/\S+/bin/activate'$", venv, re.M)
 
 
-def test_each_licence_is_named_where_its_part_is_installed() -> None:
+def test_each_license_is_named_where_its_part_is_installed() -> None:
     toolkit, driver = "docs.nvidia.com/cuda/eula", "nvidia-license/linux"
     alone, framework = script("12.4"), script(framework="pytorch", os_id="ubuntu24.04")
     found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
@@ -185,7 +185,7 @@ def test_a_script_for_the_driver_alone_shows_nothing_that_it_does_not_install() 
 @pytest.mark.parametrize(
     ("alone", "words"), [(True, "asked when NVIDIA's installer or zypper needs it"), (False, "asked: ")]
 )
-def test_the_licence_of_a_driver_alone_is_asked_for_only_by_some(alone: bool, words: str) -> None:
+def test_the_license_of_a_driver_alone_is_asked_for_only_by_some(alone: bool, words: str) -> None:
     found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
     found = replace(found, choice=replace(found.choice, needs_toolkit=not alone))
     text = scripted(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())

@@ -1,4 +1,5 @@
-"""Secure Boot: the distribution's signed modules come before those that are built; else a key is told of beforehand.
+"""Secure Boot: the distribution's signed modules come before those that are built; otherwise a key is described
+beforehand.
 
 The packages and what they provide are those of Ubuntu 24.04 (noble-updates, restricted).
 """
@@ -68,7 +69,7 @@ def test_signed_modules_of_the_kernels_flavor_come_along_and_nothing_is_built(
     ("kernel", "plan"),
     [
         ("6.8.0-152-generic", GOOD),  # not for the running kernel
-        ("6.8.0-151-generic", GOOD + " Inst nvidia-dkms-580-open (580.200)"),  # they are behind the driver
+        ("6.8.0-151-generic", GOOD + " Inst nvidia-dkms-580-open (580.200)"),  # they are after the driver
         ("6.8.0-151-generic", ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""Free space as df tells it, and where it tells nothing, as in a bare chroot."""
+"""Free space as df tells it, and where it says nothing, as in a bare chroot."""
 
 from __future__ import annotations
 

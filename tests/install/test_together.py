@@ -57,7 +57,7 @@ def wheel(folder: Path, name: str, version: str, *requires: str, module: bool = 
 
 
 def installed(folder: Path, torch: str, tensorflow: str, commands: str) -> subprocess.CompletedProcess[str]:
-    """Runs `commands` where both frameworks can be had, which ask for these versions of typing_extensions."""
+    """Runs `commands` where both frameworks can be obtained, which ask for these versions of typing_extensions."""
     for version in ("4.5.0", "4.10.0", "4.15.0"):
         wheel(folder / "wheels", "typing_extensions", version)
     wheel(folder / "wheels", "torch", "2.15.0", torch)

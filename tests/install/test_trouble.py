@@ -156,7 +156,7 @@ def test_the_eula_is_asked_for_when_that_was_chosen(
         assert "EULA has not been accepted" in done.stderr
 
 
-def test_an_existing_link_stays_and_a_gcc_that_does_not_fit_is_told(
+def test_an_existing_link_stays_and_a_gcc_that_does_not_fit_is_reported(
     engine: Engine, target_image: str, styled: Job, tmp_path: Path
 ) -> None:
     with machine(engine, target_image, tmp_path) as target:
@@ -194,7 +194,7 @@ def test_two_releases_stand_side_by_side_and_leave_alone(
         assert target.tree() == before
 
 
-def test_a_dry_run_changes_nothing_and_wrong_usage_is_told(
+def test_a_dry_run_changes_nothing_and_wrong_usage_is_reported(
     engine: Engine, target_image: str, styled: Job, tmp_path: Path
 ) -> None:
     with machine(engine, target_image, tmp_path) as target:

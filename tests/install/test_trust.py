@@ -107,7 +107,7 @@ def test_pip_takes_packages_over_plain_http_where_that_was_allowed(
     assert {words[at + 1] for at, word in enumerate(words) if word == "--trusted-host"} == hosts
 
 
-def test_a_mirror_that_serves_nothing_is_told() -> None:
+def test_a_mirror_that_serves_nothing_is_reported() -> None:
     mirrors = ("--mirror", "nope.example=https://m.lan", "--mirror", "apt=https://m.lan")
     good = ("--mirror", "developer.download.nvidia.com=https://m.lan")
     said = envkit("install", *_PLAN, *mirrors, *good).stderr
@@ -115,7 +115,7 @@ def test_a_mirror_that_serves_nothing_is_told() -> None:
     assert "developer.download.nvidia.com" in said and "--mirror developer" not in said
 
 
-def test_an_index_that_lacks_the_build_is_told() -> None:
+def test_an_index_that_lacks_the_build_is_reported() -> None:
     index = Mirrors(index_url="https://m.lan/simple")
     work = installation(for_script(plan(cuda="11.8", framework="pytorch")), ScriptOptions(), index)
     (note,) = (note for note in work.notes if "--index-url" in note)

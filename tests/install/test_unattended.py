@@ -233,7 +233,7 @@ def test_a_question_that_nobody_would_answer_is_refused(form: str) -> None:
     done = envkit("install", *HERE, "--format", form, "--no-accept-eula")
     assert done.returncode == 2 and done.stdout == "" and "--no-accept-eula" in done.stderr, done
     check_unattended(work_and_script("rockylinux9", False, None)[0], ScriptOptions(), form)
-    with pytest.raises(RequestError, match="nobody is there"):
+    with pytest.raises(RequestError, match="nobody can answer"):
         check_unattended(installation(for_script(plan("12.4")), asking, Mirrors()), asking, form)
 
 
@@ -244,7 +244,7 @@ def test_the_license_is_named_where_it_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("option", ["--json", "--run", "--bundle"])
-def test_what_writes_no_such_file_is_refused_beside_a_format(option: str, tmp_path: Path) -> None:
+def test_what_writes_no_such_file_is_refused_next_to_a_format(option: str, tmp_path: Path) -> None:
     target = HERE[:4] if option == "--run" else HERE
     words = (option, str(tmp_path / "there")) if option == "--bundle" else (option,)
     done = envkit("install", *target, "--format", "ansible", *words)

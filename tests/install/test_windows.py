@@ -139,7 +139,7 @@ def test_hostile_values_of_a_plan_stay_values(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("--framework", "tensorflow"), 1, "WSL 2 runs them. In PowerShell as administrator: wsl --install -d Ubuntu-"),
+        (("--framework", "tensorflow"), 1, "use WSL 2. In PowerShell as administrator: wsl --install -d Ubuntu-"),
         (("--framework", "mxnet"), 1, "envkit install --framework mxnet --os ubuntu"),
         (("--framework", "jax"), 1, "Note: WSL 2: In PowerShell as administrator: wsl --install"),
         (("--framework", "pytorch", "--with-driver"), 2, "--with-driver: No checksums"),
@@ -151,8 +151,8 @@ def test_hostile_values_of_a_plan_stay_values(text: str) -> None:
         (("--framework", "pytorch", "--modules", "/opt/x"), 2, "--modules: Module files are for Linux"),
         (("--cuda", "12.4", "--toolkit-path", "/opt/x"), 2, "--toolkit-path: NVIDIA's installer for Windows"),
         (("--cuda", "12.4", "--components", "cufile"), 2, "unknown value 'cufile'"),
-        (("--cuda", "13.0", "--components", "npp"), 2, "calls npp is not known. Known are nvcc"),
-        (("--framework", "pytorch", "--env", "/opt/x"), 2, "not an absolute path of Windows"),
+        (("--cuda", "13.0", "--components", "npp"), 2, "calls npp. Known are nvcc"),
+        (("--framework", "pytorch", "--env", "/opt/x"), 2, "not an absolute Windows path"),
         (("--framework", "pytorch", "--env", r"C:\Windows\x"), 2, "a system directory"),
         (("--framework", "pytorch", "--arch", "aarch64"), 1, ""),
     ],

@@ -31,7 +31,7 @@ def mounts() -> dict[str, Path]:
     found.update({target: place for target, place in ((_CA, ca_bundle()), (_PIP, config)) if place})
     said = [value for name, value in os.environ.items() if name.startswith("PIP_")]
     said += [file.read_text() for file in (config, system) if file and file.is_file()]
-    # local wheels and indexes, given as paths or as file: addresses; an index's pages lead to files beside it
+    # local wheels and indexes, given as paths or as file: addresses; an index's pages lead to files next to it
     for path in re.findall(r"(?:(?<=file://)|(?<![\w/:]))(/[^\s:=]+)", "\n".join(said)):
         folder = path.rstrip("/").removesuffix("/simple")
         if Path(folder).is_dir():

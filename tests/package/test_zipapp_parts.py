@@ -41,7 +41,7 @@ def said_once(done: subprocess.CompletedProcess[str], version: str) -> None:
 
 
 @pytest.mark.thorough
-def test_an_old_python_is_told_so_in_one_line() -> None:
+def test_an_old_python_is_reported_in_one_line() -> None:
     pythons = kept_pythons(*(".".join(map(str, version)) for version in OLD))
     if not pythons:
         pytest.skip("no Python older than the oldest supported one")
@@ -50,7 +50,7 @@ def test_an_old_python_is_told_so_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("version", OLD)
-def test_a_python_that_calls_itself_old_is_told_so(version: tuple[int, int]) -> None:
+def test_a_python_that_calls_itself_old_is_reported(version: tuple[int, int]) -> None:
     code = f"import runpy, sys; sys.version_info = {(*version, 1, 'final', 0)!r}; runpy.run_path({str(START)!r})"
     said_once(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False),

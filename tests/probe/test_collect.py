@@ -117,7 +117,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _hanging(library: Path, tmp_path: Path) -> Mapping[str, str]:
-    """The variables of a machine where nvidia-smi and NVML hang for ever and cannot be told to stop."""
+    """The variables of a machine where nvidia-smi and NVML hang forever and cannot be told to stop."""
     smi = tmp_path / "bin" / "nvidia-smi"
     smi.parent.mkdir()
     smi.write_text("#!/bin/sh\ntrap '' TERM INT HUP\nwhile :; do sleep 600; done\n")
@@ -210,7 +210,7 @@ def test_the_power_state_of_a_sleeping_gpu_is_what_it_was_before_it_was_woken() 
 def test_without_a_driver_nothing_is_asked_that_would_make_one(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Libraries, tools and device nodes load the module or create nodes; the answers stand without asking."""
+    """Libraries, tools and device nodes load the module or create nodes; the answers are without asking."""
     monkeypatch.setattr(driver_loaded, "surely_not_loaded", lambda: True)
     host = LocalHost(_hanging(library, tmp_path))
     environment = collect(host, total_limit_s=3.0)

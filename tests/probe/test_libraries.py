@@ -1,4 +1,4 @@
-"""Which file the loader takes: our answer beside that of the real loader."""
+"""Which file the loader takes: our answer next to that of the real loader."""
 
 from __future__ import annotations
 

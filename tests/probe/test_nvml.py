@@ -222,7 +222,7 @@ def test_instances_that_may_not_be_seen_are_not_none(library: Path, tmp_path: Pa
     assert gpu.failed == {"mig_instances": "NVML_ERROR_NO_PERMISSION"}
 
 
-def test_links_that_a_board_leaves_out_do_not_hide_those_behind_them(library: Path, tmp_path: Path) -> None:
+def test_links_that_a_board_leaves_out_do_not_hide_those_after_them(library: Path, tmp_path: Path) -> None:
     (gpu,) = probed(library, tmp_path, one(nvlinks_masked="2 3"))
     assert (gpu.nvlinks_active, gpu.nvlinks_total) == (10, 10)
     (without,) = probed(library, tmp_path, one(nvlinks_total=0))

@@ -1,4 +1,4 @@
-"""The real pynvml on what each kind of product answers: little is asked in vain, and silence is no finding."""
+"""The real pynvml on what each kind of product answers: little is asked in vain, and silence is not a finding."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def active_prefixes(found: list[PythonEnvironment]) -> list[str]:
 
 
 @pytest.mark.parametrize("place", [".venv", "venv", ".pixi/envs/default"])
-def test_the_environment_of_the_working_folder_is_checked_beside_the_one_of_path(place: str) -> None:
+def test_the_environment_of_the_working_folder_is_checked_next_to_the_one_of_path(place: str) -> None:
     found = environments({**SYSTEM, **environment_files(f"/work/{place}")}, cwd="/work")
     assert active_prefixes(found) == [f"/work/{place}", "/usr"]
 

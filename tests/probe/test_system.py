@@ -246,7 +246,7 @@ def _kernel(files: dict[str, Content], commands: dict[str, str] | None = None) -
     return MemoryHost(files, commands=commands or {}, identity={"kernel": RUNNING})
 
 
-def test_modules_of_other_kernels_are_listed_behind_the_running_ones() -> None:
+def test_modules_of_other_kernels_are_listed_after_the_running_ones() -> None:
     dkms = f"/lib/modules/{RUNNING}/updates/dkms/nvidia.ko.zst"
     facts = kernel.probe(
         _kernel(

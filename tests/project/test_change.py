@@ -76,7 +76,7 @@ def test_a_numpy_that_is_too_new_is_bounded(name: str, tmp_path: Path) -> None:
     assert change is not None and [line.count("<2") for line in added(text, change.text)] == [1]
 
 
-def test_an_index_is_added_beside_the_default_one(tmp_path: Path) -> None:
+def test_an_index_is_added_next_to_the_default_one(tmp_path: Path) -> None:
     """The index of PyTorch has no transformers."""
     matrix = Matrix.load()
     (tmp_path / "requirements.txt").write_text("torch==2.1+cu118\nnumpy>=2\ntransformers\n", encoding="utf-8")
@@ -87,7 +87,7 @@ def test_an_index_is_added_beside_the_default_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("companion", ["torchvision==0.15.1+cu118", "torchaudio==2.0.1+cu118"])
 def test_a_companion_alone_never_gets_the_frameworks_version(companion: str, tmp_path: Path) -> None:
-    """torchvision 2.7 never was: what stands beside torch 2.7.0 is 0.22.0."""
+    """torchvision 2.7 never was: what is next to torch 2.7.0 is 0.22.0."""
     matrix = Matrix.load()
     (tmp_path / "requirements.txt").write_text(f"{companion}\n")
     file = str(tmp_path / "requirements.txt")

@@ -1,4 +1,4 @@
-"""Packages beside a framework: whether the index has a wheel of them for the target, and what they break beside."""
+"""Packages next to a framework: whether the index has a wheel of them for the target, and what they break alongside."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
             "Use WSL, or use tensorflow-text 2.10.0",
         ),
         ("tensorflow==2.17.0\ntensorflow-text==2.16.1", "--python 3.11", "requires tensorflow<2.17,>=2.16.1", ""),
-        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no sources that pip could compile", "0.3.0"),
+        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no source distribution that pip could compile", "0.3.0"),
         ("torch==2.1.0\nhorovod==0.28.1", "--python 3.10", "C++17", "PyTorch 2.0 or older"),
         ("tensorflow==2.0.0\nkeras==2.2.4", "--python 3.7", "get_default_graph", "Keras 2.3.1"),
-        ("torch==2.5.1\nbitsandbytes==0.42.0", "--python 3.10", "beside CUDA 12.4", "newer bitsandbytes"),
+        ("torch==2.5.1\nbitsandbytes==0.42.0", "--python 3.10", "with CUDA 12.4", "newer bitsandbytes"),
         ("torch==1.7.1\napex", "--python 3.8", "unrelated package", "from its repository"),
         ("torch==2.2.0\ncudf==0.6.1.post1", "--python 3.8", "a placeholder", "cudf-cu12"),
         (
@@ -52,7 +52,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
         (
             "--extra-index-url https://download.pytorch.org/whl/cu116\ntorch==1.13.1+cu116\nbitsandbytes==0.40.2",
             "--python 3.10",
-            "beside CUDA 11.6",
+            "with CUDA 11.6",
             "0.39.1",
         ),
         ("pytorch==1.0.2", "--python 3.8", "holds no PyTorch", "Write torch"),
@@ -63,7 +63,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
         (
             "cudf-cu12==26.10.2",
             '--python 3.12 --gpu "GeForce GTX 1080" --driver 580.95.05',
-            "compute capability 7.0 or newer",
+            "compute capability 7.0 or higher",
             "before 24.2",
         ),
     ],

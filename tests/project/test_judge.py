@@ -115,7 +115,7 @@ def test_where_nothing_fits_the_fix_says_why(tmp_path: Path) -> None:
     assert all("older release" not in one and "--fix" not in one for one in remedies)
 
 
-def test_without_a_gpu_what_is_installed_is_told_and_the_verdict_is_unknown(tmp_path: Path) -> None:
+def test_without_a_gpu_what_is_installed_is_reported_and_the_verdict_is_unknown(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text("torch==2.6.0\n", encoding="utf-8")
     matrix = Matrix.load()
@@ -189,7 +189,7 @@ def test_a_file_and_a_dockerfile_are_told_the_same_of_a_pair(pins: str, clash: b
     ("name", "meant"),
     [("tesnorflow", "tensorflow"), ("tensorflw", "tensorflow"), ("torchvison", "torchvision"), ("torchx", "")],
 )
-def test_a_misspelled_package_is_told_with_what_was_meant(name: str, meant: str, tmp_path: Path) -> None:
+def test_a_misspelled_package_is_reported_with_what_was_meant(name: str, meant: str, tmp_path: Path) -> None:
     titles = [one.title for one in findings_on(f"{name}==1.0\n", AMPERE, tmp_path)]
     assert any(title.endswith(f"did you mean {meant}?") for title in titles) is bool(meant)
 
@@ -249,11 +249,11 @@ def test_a_list_that_powershell_wrote_is_read(tmp_path: Path) -> None:
         ("sglang", "Tesla T4", ""),
     ],
 )
-def test_a_package_beside_the_framework_needs_newer_gpus_than_it(
+def test_a_package_next_to_the_framework_needs_newer_gpus_than_it(
     line: str, gpu: str, told: str, tmp_path: Path
 ) -> None:
     needs = [one for one in findings_on(f"{line}\n", f'--gpu "{gpu}"', tmp_path) if "compute capability" in one.title]
-    assert [f"needs compute capability {told} or newer" in one.title for one in needs] == ([True] if told else [])
+    assert [f"needs compute capability {told} or higher" in one.title for one in needs] == ([True] if told else [])
     assert all(one.id == "project.gpu-without-code" and one.sources for one in needs)
 
 
@@ -300,7 +300,7 @@ def test_cuda_compat_that_nothing_installs_is_not_counted_on(gpu: str, tmp_path:
 
 
 @pytest.mark.parametrize("companion", ["torchvision==99.9", "torchaudio==9.9.9", "vllm==99.0", "xformers==0.0.99"])
-def test_a_release_of_a_companion_that_is_not_on_record_is_unknown(companion: str, tmp_path: Path) -> None:
+def test_a_release_of_a_companion_that_is_not_known_is_unknown(companion: str, tmp_path: Path) -> None:
     found = findings_on(f"torch==2.1.0\n{companion}\n", AMPERE, tmp_path)
     assert any(one.status is Status.UNKNOWN and companion in one.title for one in found)
     dockerfile = f"FROM python:3.10\nRUN pip install torch==2.1.0 {companion}\n"
@@ -368,7 +368,7 @@ def test_a_driver_that_is_too_new_for_the_gpu_is_never_to_be_updated(gpu: str, t
     assert last is not None and f"Install driver branch {last[1]}" in refused.remedy.summary
 
 
-def test_what_stands_behind_a_wrong_index_is_told_with_it(tmp_path: Path) -> None:
+def test_what_is_after_a_wrong_index_is_reported_with_it(tmp_path: Path) -> None:
     text = "torch==2.1+cu118\nnumpy>=2\ntransformers\n"
     found = [one for one in findings_on(text, BLACKWELL, tmp_path) if one.status is Status.FAIL]
     assert {one.id for one in found} >= {"project.not-on-index", "project.numpy-not-for-framework"}
@@ -396,13 +396,13 @@ def test_torchaudio_2_11_needs_the_torch_that_its_metadata_does_not_name(tmp_pat
     [
         ("bitsandbytes==0.41.3", "--gpu 8.6 --os windows --python 3.10", "not for windows", "bitsandbytes==0.43.0"),
         ("vllm==0.11.0", "--gpu 8.6 --os windows --python 3.10", "not for windows", "WSL"),
-        ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or newer", "bitsandbytes==0.47.0"),
-        ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or newer", "scaled_dot_product_attention"),
-        ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or newer", "1.x supports Turing"),
+        ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or higher", "bitsandbytes==0.47.0"),
+        ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or higher", "scaled_dot_product_attention"),
+        ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or higher", "1.x supports Turing"),
         ("cupy-cuda114==9.5.0", "--gpu 3.0 --python 3.8", "CUDA 10.2 was the last", "cupy-cuda102==9.5.0"),
         ("paddlepaddle-gpu==2.2.2", "--gpu 8.6 --python 3.7 --driver 470.57.02", "CUDA 10.2", "2.2.2.post112"),
-        ("tensorrt==8.6.1", "--gpu 5.0 --python 3.9 --driver 470.223.02", "6.0 or newer", "tensorrt==8.5.3.1"),
-        ("tensorrt==8.6.1", "--gpu 3.0 --python 3.9", "6.0 or newer", "3.5 or newer"),
+        ("tensorrt==8.6.1", "--gpu 5.0 --python 3.9 --driver 470.223.02", "6.0 or higher", "tensorrt==8.5.3.1"),
+        ("tensorrt==8.6.1", "--gpu 3.0 --python 3.9", "6.0 or higher", "3.5 or higher"),
     ],
 )
 def test_a_refused_package_is_told_its_neighbor(text: str, target: str, told: str, advice: str, tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_packages_without_gpu_code_are_not_reported(name: str, tmp_path: Path) -
 
 
 def test_torchtext_goes_with_the_torch_that_it_was_built_for(tmp_path: Path) -> None:
-    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import beside 2.4."""
+    """pytorch/text#2272: the last release asks for torch>=2.3.0, and does not import next to 2.4."""
     assert failed(findings_on("torch==2.4.0\ntorchtext==0.18.0\n", "--python 3.10", tmp_path)) == {
         "project.requirements-clash"
     }

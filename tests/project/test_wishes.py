@@ -73,7 +73,7 @@ def test_a_lock_pins_what_the_project_leaves_open(written: Written) -> None:
     assert of("--project", folder)[0] == "pytorch 2.5.1"
 
 
-def test_an_environment_of_conda_brings_its_python(written: Written) -> None:
+def test_an_environment_of_conda_provides_its_python(written: Written) -> None:
     text = "dependencies:\n  - python=3.9\n  - pytorch=1.13\n  - pip:\n    - tqdm==4.66.1\n"
     folder = written({"environment.yml": text})
     assert (of("--project", folder)[0], of("--project", folder)[2]) == ("pytorch 1.13.1", "3.9")
@@ -113,12 +113,15 @@ def test_the_image_installs_what_a_project_without_a_list_names(written: Written
     [
         ({}, "has no project file."),
         ({"requirements.txt": "pandas\n"}, "names no framework that envkit knows."),
-        ({"requirements.txt": "torch==99.1\n"}, "line 1 asks for torch==99.1, which is no version that envkit knows."),
+        (
+            {"requirements.txt": "torch==99.1\n"},
+            "line 1 asks for torch==99.1, which is not a version that envkit knows.",
+        ),
         ({"pyproject.toml": "[project\n"}, "it is not TOML"),
         ({"requirements.txt": "torch\0\n"}, "is not text."),
     ],
 )
-def test_what_cannot_be_planned_is_told_in_a_line(files: dict[str, str], said: str, written: Written) -> None:
+def test_what_cannot_be_planned_is_reported_in_a_line(files: dict[str, str], said: str, written: Written) -> None:
     for command in ("resolve", "install", "dockerfile"):
         assert said in str(run(command, "--project", written(files)).exception)
 

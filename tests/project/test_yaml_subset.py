@@ -35,7 +35,7 @@ def test_files_are_read_as_pyyaml_reads_them(path: Path) -> None:
     assert parse(text) == yaml.load(text, Loader=yaml.BaseLoader)
 
 
-def test_block_scalars_hide_nothing_behind_them() -> None:
+def test_block_scalars_hide_nothing_after_them() -> None:
     text = "a: |\n  - no: list\n  b: c\nd: e\n"
     assert parse(text) == {"a": "", "d": "e"}
 

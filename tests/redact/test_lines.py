@@ -26,7 +26,7 @@ def test_a_command_over_several_lines_keeps_them_where_it_hides_nothing() -> Non
 
 
 @pytest.mark.parametrize("option", ["-e HF_TOKEN=mango-Tree7", "--env HF_TOKEN=mango-Tree7 -it"])
-def test_a_command_keeps_its_lines_where_each_secret_stands_in_one(option: str) -> None:
+def test_a_command_keeps_its_lines_where_each_secret_is_in_one(option: str) -> None:
     shown = without_secrets(COMMAND.format(option=option))
     assert "mango" not in shown
     assert shown.count("\n") == 4
@@ -38,7 +38,7 @@ def test_a_value_on_the_next_line_of_a_command_is_hidden_and_the_rest_stays() ->
     assert all(word in shown for word in ("--gpus all", "8888:8888", "nvidia/cuda:12.4.1-base-ubuntu22.04 nvidia-smi"))
 
 
-def test_what_goes_on_behind_a_hidden_token_is_hidden_and_a_digest_is_not() -> None:
+def test_what_goes_on_after_a_hidden_token_is_hidden_and_a_digest_is_not() -> None:
     digest = "9f2a1b4c5d6e7f8091a2b3c4d5e6f7083f2a1b4c5d6e7f8091a2b3c4d5e6f708"
     rest = "q7Vd2XkRb9ZmT4wYc8Hs"
     assert without_secrets(f"token: ghp_{rest}{rest}\n{rest}\n{rest}\nend") == "token: ***\n***\n***\nend"

@@ -163,7 +163,7 @@ def test_no_innocent_line_of_the_corpus_is_changed() -> None:
 @pytest.mark.parametrize(
     "text", ["/home/bob/acmeproject/x", "C:\\Users\\bob\\acmeproject\\x", "mpirun -f /srv/acmeproject -H n1"]
 )
-def test_what_stands_beside_a_masked_part_is_looked_at_too(text: str) -> None:
+def test_what_is_next_to_a_masked_part_is_looked_at_too(text: str) -> None:
     assert "acmeproject" not in masked(text)
 
 

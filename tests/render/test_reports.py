@@ -45,7 +45,7 @@ MACHINE = Environment(
 )
 
 
-def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
+def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL])
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix       Reboot.") < text.index("  Why       Every") < text.index("  See also  envkit")
@@ -107,7 +107,7 @@ def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
     assert "Too little is known for a verdict" in page and '<h1 class="unknown">' in page
 
 
-def test_colour_only_when_asked() -> None:
+def test_color_only_when_asked() -> None:
     assert "\x1b[" not in doctor_text(MACHINE, [MISMATCH])
     assert "\x1b[31;1mFAIL" in doctor_text(MACHINE, [MISMATCH], color=True)
     assert "              \x1b[36;1msudo systemctl reboot\x1b[0m\n" in doctor_text(MACHINE, [MISMATCH], color=True)

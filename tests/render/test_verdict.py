@@ -144,7 +144,7 @@ def test_every_form_names_the_other_causes_and_how_to_tell_them_apart() -> None:
         assert all(other.title in page and other.tell_apart in page for other in answer.alternatives)
 
 
-def test_a_text_that_tells_nothing_is_asked_for_what_would_tell() -> None:
+def test_a_text_that_says_nothing_is_asked_for_what_would_tell() -> None:
     environment, findings = judged("hello world\n")
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)

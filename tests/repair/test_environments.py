@@ -1,4 +1,4 @@
-"""Really broken environments, of tiny wheels: found, fixed, looked at again, and taken back."""
+"""Really broken environments, of tiny wheels: found, fixed, looked at again, and undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fix that ended in the middle can be taken back, and nothing that somebody changed since is written over."""
+"""A fix that ended in the middle can be undone, and nothing that somebody changed since is written over."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_folder_is_nothing_that_a_step_replaces(state: Path) -> None:
         Journal.last()
 
 
-def test_the_newest_fix_that_stands_is_the_last(state: Path) -> None:
+def test_the_newest_fix_that_remains_is_the_last(state: Path) -> None:
     first = Journal.new({"title": "first"})
     relink(state, "/one", first)
     os.rename(first.folder, first.folder.with_name("20200101T000000Z-1"))

@@ -105,7 +105,8 @@ def test_root_changes_no_profile_of_another_user(tmp_path: Path, monkeypatch: py
 
 
 def test_what_is_run_is_what_is_shown(venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pip where there is pip, even with a uv on PATH and a `pip.py` where envkit was started; else uv, and so shown."""
+    """pip where there is pip, even with a uv on PATH and a `pip.py` where envkit was started; otherwise uv, and so
+    shown."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "uv").write_text("#!/bin/sh\necho 'Using Python 3.11.7 environment at: v8'\necho numpy==1.26.4\n")

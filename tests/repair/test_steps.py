@@ -1,4 +1,4 @@
-"""Which commands envkit would run: those whose every word it knows. The rest is for the person, with the reason."""
+"""Which commands envkit would run: those whose every word it knows. The rest is for the user, with the reason."""
 
 from __future__ import annotations
 

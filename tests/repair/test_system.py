@@ -1,4 +1,4 @@
-"""Files, links, services and the loader's index of a system that is a copy: broken, fixed, and taken back."""
+"""Files, links, services and the loader's index of a system that is a copy: broken, fixed, and undone."""
 
 from __future__ import annotations
 

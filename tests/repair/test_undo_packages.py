@@ -1,4 +1,4 @@
-"""An undo takes back what the fix changed among the packages, and asks before it removes one."""
+"""An undo undoes what the fix changed among the packages, and asks before it removes one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def look() -> Report:
     return Report(environment, (finding,), verdict(environment, (finding,)))
 
 
-def test_the_present_shell_keeps_its_variable_and_the_person_is_told(
+def test_the_present_shell_keeps_its_variable_and_the_user_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What the program answers to the labelled reports: `python -m tests.reports.score [BATCH]` prints a table.
+"""What the program answers to the labeled reports: `python -m tests.reports.score [BATCH]` prints a table.
 
 A question has a text of a few words, so that a warning may be all that can be said: it is an answer where nothing
 fails. A healthy question gets neither. A cause that is named because the text reads like known reports is counted apart
@@ -39,7 +39,7 @@ class Answer:
 
 
 def batches() -> tuple[str, ...]:
-    """The folders of labelled reports and of questions."""
+    """The folders of labeled reports and of questions."""
     return tuple(sorted(path.parent.name for path in FOLDER.glob("*/*.csv")))
 
 

@@ -1,4 +1,4 @@
-"""Reports of the world, labelled before the program saw them: no score is asserted, only that each is answered."""
+"""Reports of the world, labeled before the program saw them: no score is asserted, only that each is answered."""
 
 from __future__ import annotations
 

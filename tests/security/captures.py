@@ -1,4 +1,4 @@
-"""Captures as a stranger may write them: recorded machines with paths that lead out, wherever a path may stand."""
+"""Captures as a stranger may write them: recorded machines with paths that lead out, wherever a path may be."""
 
 from __future__ import annotations
 

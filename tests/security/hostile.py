@@ -22,7 +22,7 @@ _SITE = "lib/python3.11/site-packages"
 
 @dataclass
 class Hostile:
-    """A working folder, the variables of a user who stands in it, and the folder where marks would appear."""
+    """A working folder, the variables of a user who is in it, and the folder where marks would appear."""
 
     folder: Path
     marks: Path

@@ -37,7 +37,7 @@ def test_a_document_that_is_a_link_is_refused_in_one_line(capture: Path, name: s
 
 
 def test_a_tree_that_is_a_link_is_refused(capture: Path) -> None:
-    """Its report would tell of the machine of who reads it."""
+    """Its report would describe the machine of who reads it."""
     (capture / "tree").symlink_to("/")
     with pytest.raises(SourceError, match="tree/ cannot be read: a link"):
         CaptureHost(str(capture))

@@ -88,7 +88,7 @@ def test_no_child_outlives_the_program(sick: Path, number: signal.Signals) -> No
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_no_child_outlives_the_program_whenever_it_is_told(sick: Path, number: signal.Signals) -> None:
+def test_no_child_outlives_the_program_whenever_it_is_reported(sick: Path, number: signal.Signals) -> None:
     generator = random.Random(number)
     for _ in range(RUNS):
         process = _start(sick, "doctor")

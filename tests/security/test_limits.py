@@ -57,7 +57,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def _section(data: bytes, kind: int) -> tuple[int, int]:
-    """Where the header of the section of that type stands, and where the section itself begins."""
+    """Where the header of the section of that type is, and where the section itself begins."""
     start, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
     for index in range(count):
         header = SECTION.unpack_from(data, start + index * size)
@@ -101,7 +101,7 @@ def test_a_damaged_hash_table_ends(libraries: tuple[Path, Path], tmp_path: Path,
 
 
 def test_a_library_of_holes_and_a_billion_sections_ends(libraries: tuple[Path, Path], tmp_path: Path) -> None:
-    """64 GB that take no room on disk; the number of sections stands in the first section's size."""
+    """64 GB that take no room on disk; the number of sections is in the first section's size."""
     data = bytearray(libraries[0].read_bytes())
     start = struct.unpack_from("<Q", data, 40)[0]
     struct.pack_into("<H", data, 60, 0)
@@ -186,7 +186,7 @@ def test_a_full_tree_is_told_within_limits(words: tuple[str, ...], tmp_path: Pat
     assert done.exit_code in (0, 1, 2) and done.megabytes < 300 and done.processor_seconds < 14, done
 
 
-def test_a_build_log_is_told_in_lines_that_somebody_could_read() -> None:
+def test_a_build_log_is_reported_in_lines_that_somebody_could_read() -> None:
     """The end of a log without line ends was all of it."""
     assert len(log_tail("x" * 4_000_000)) < 10_000
     assert log_tail("one\ntwo") == "one\ntwo"

@@ -59,7 +59,7 @@ def test_links_in_a_circle_are_no_files(name: str, tmp_path: Path, capsys: pytes
     assert exit_code(["check", str(tmp_path / "circle")]) == 1
 
 
-def test_a_file_beside_is_one_below_the_folder(tmp_path: Path) -> None:
+def test_a_file_next_to_is_one_below_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "inner").mkdir(parents=True)
     (tmp_path / "outside.txt").write_text("secret")

@@ -1,4 +1,4 @@
-"""A stranger's project files: nothing is waited for, no work is endless, no login or token is told."""
+"""A stranger's project files: nothing is waited for, no work is endless, no login or token is reported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_file_of_every_kind_stands_here() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--fix",)], ids=str)
 @pytest.mark.parametrize("name", SIGNED)
-def test_no_login_of_an_address_is_told(
+def test_no_login_of_an_address_is_reported(
     name: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / name).write_text(SIGNED[name])

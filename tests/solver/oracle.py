@@ -131,7 +131,7 @@ class Oracle:
         return known[build.version]
 
     def gpu_rules(self, question: Question, build: FrameworkBuild, toolkit: Toolkit | None) -> Iterator[str]:
-        """The rules that a GPU brings with it."""
+        """The rules that a GPU provides with it."""
         cuda = toolkit.version if toolkit else build.cuda
         driver = question.driver
         if cuda is not None and question.cuda is not None and not self.cuda_wanted(cuda, question.cuda):
@@ -350,7 +350,7 @@ class Oracle:
             for row in self.matrix.cudnns
             if begins(row.version, build.cudnn) and (build.cuda is None or row.cuda.parts[0] == build.cuda.parts[0])
         ]
-        if build.cuda is None:  # of any CUDA that knows the GPU; one older than all on record is like the oldest
+        if build.cuda is None:  # of any CUDA that knows the GPU; one older than all in the data is like the oldest
             oldest = min(row.version for row in self.matrix.cudnns)
             if build.cudnn < oldest:
                 first = [row for row in self.matrix.cudnns if row.version.parts[0] == oldest.parts[0]]
@@ -394,7 +394,7 @@ class Oracle:
 
     @cached_property
     def breaks(self) -> list[tuple[Requirement, Requirement]]:
-        """Releases of one package, and of another beside which they are known not to work."""
+        """Releases of one package, and of another next to which they are known not to work."""
         return [(Requirement(row.package + row.versions), Requirement(row.beside)) for row in read(PackageBreak)]
 
     def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:

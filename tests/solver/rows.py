@@ -299,7 +299,7 @@ TOOLKITS = (
     toolkit("13.4.1", None, "580"),
 )
 
-# NVIDIA UNIX driver archive and data-centre driver pages
+# NVIDIA UNIX driver archive and data-center driver pages
 BRANCHES = (
     branch(384, "9.0", "Kepler Maxwell Pascal Volta", first="384.81"),
     branch(390, "9.1", "Kepler Maxwell Pascal Volta", "lts"),

@@ -55,7 +55,7 @@ def test_a_branch_between_two_that_know_the_gpu_knows_it() -> None:
         ("Tesla T4", "470.256.02", "12.6", True),
         # of 12.0.0-base-ubuntu22.04: 450, 470, 510, 515, 520
         ("V100", "450.248.02", "12.0", True),
-        ("RTX 3090", "470.256.02", "12.6", False),  # no data-centre GPU
+        ("RTX 3090", "470.256.02", "12.6", False),  # no data-center GPU
     ],
 )
 def test_forward_compatibility_is_that_of_nvidias_images(gpu: str, driver: str, cuda: str, fits: bool) -> None:

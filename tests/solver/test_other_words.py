@@ -31,7 +31,7 @@ def test_the_cuda_that_nvidia_smi_shows_is_no_driver(matrix: Matrix) -> None:
         parse_request(RequestWords(driver="12.2"), matrix, container=False)
 
 
-def test_every_cuda_on_record_is_understood_as_wheels_write_it(matrix: Matrix) -> None:
+def test_every_cuda_in_the_data_is_understood_as_wheels_write_it(matrix: Matrix) -> None:
     for release in {toolkit.release for toolkit in matrix.toolkits}:
         major, minor = release.parts[:2]
         request = parse_request(RequestWords(cuda=f"cu{major}{minor}"), matrix, container=False)
@@ -52,11 +52,11 @@ def test_every_cuda_on_record_is_understood_as_wheels_write_it(matrix: Matrix) -
         (RequestWords(gpus=("sm_86a",)), "there is no target sm_86a"),
         (RequestWords(gpus=("9.0f",)), "there is no target 9.0f"),
         (RequestWords(gpus=("Radeon RX 7900 XTX",)), "rocm.docs.amd.com"),
-        (RequestWords(frameworks=("torchvision==9.9",)), "not known here"),
-        (RequestWords(frameworks=("vllm==0.9.1rc1",)), "not known here"),
+        (RequestWords(frameworks=("torchvision==9.9",)), "not known to envkit"),
+        (RequestWords(frameworks=("vllm==0.9.1rc1",)), "not known to envkit"),
         (RequestWords(frameworks=("bitsandbytes==0.42.0",)), "which torch bitsandbytes 0.42.0 requires"),
-        (RequestWords(frameworks=("xformers==1e9",)), "not a version that pip reads"),
-        (RequestWords(frameworks=("vllm>=0.8,==x",)), "not a version that pip reads"),
+        (RequestWords(frameworks=("xformers==1e9",)), "not a version that pip understands"),
+        (RequestWords(frameworks=("vllm>=0.8,==x",)), "not a version that pip understands"),
         (RequestWords(frameworks=("torch==2.7.0rc1",)), "not a version"),
         (RequestWords(frameworks=("tensorflow==2.15.0.post9",)), "not a version"),
     ],
@@ -87,7 +87,7 @@ def test_a_companion_asks_for_its_torch(text: str, wanted: str, matrix: Matrix) 
     assert str(parse_framework(text, matrix)) == wanted
 
 
-def test_every_companion_on_record_is_found_by_its_own_release(matrix: Matrix) -> None:
+def test_every_companion_in_the_data_is_found_by_its_own_release(matrix: Matrix) -> None:
     wanted = [
         (f"{row.package}=={row.version}", row.version, line.spec)
         for package, rows in pairs_by_package().items()

@@ -1,4 +1,4 @@
-"""The commands that a plan ends with: complete and pinned, made for the tool that can bring it."""
+"""The commands that a plan ends with: complete and pinned, made for the tool that can provide it."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_companions_are_named_with_their_framework() -> None:
 @pytest.mark.parametrize(
     ("words", "container", "why", "system"),
     [
-        (ask("pytorch"), False, "bring their CUDA", "ubuntu24.04"),
+        (ask("pytorch"), False, "include CUDA", "ubuntu24.04"),
         (ask("tensorflow==2.13"), False, "is installed on Ubuntu 22.04", "ubuntu22.04"),
         (ask(cuda="12.1", os_id="ubuntu24.04"), True, "CUDA 12.1.1 does not support Ubuntu 24.04", ""),
         (ask("tensorflow==2.13", os_id="ubuntu24.04"), True, "does not support Ubuntu 24.04", ""),
-        (ask("tensorflow==2.3", gpus=("6.1",)), True, "Ubuntu 18.04, which gets no more updates", "ubuntu18.04"),
+        (ask("tensorflow==2.3", gpus=("6.1",)), True, "Ubuntu 18.04, which no longer gets updates", "ubuntu18.04"),
     ],
 )
 def test_a_plan_says_whether_a_container_suits_it(words: Request, container: bool, why: str, system: str) -> None:

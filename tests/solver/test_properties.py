@@ -1,4 +1,4 @@
-"""What holds for every request: plans satisfy brute force, offers work, and nothing depends on chance."""
+"""What applies to every request: plans satisfy brute force, offers work, and nothing depends on chance."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_tensorflow_serving_comes_as_an_image() -> None:
     plan = plan_of(ask("tensorflow-serving", gpus=("Tesla T4",)))
     image = "tensorflow/serving:2.20.0-gpu"  # hub.docker.com/r/tensorflow/serving; there is no wheel with CUDA
     assert plan.choice.own_image(plan.choice.builds[0]) == image
-    assert any(f"it comes as the image {image}" in warning for warning in plan.warnings)
+    assert any(f"it is distributed as the image {image}" in warning for warning in plan.warnings)
     (framework,) = plan_document(plan)["choice"]["frameworks"]  # type: ignore[index]
     assert framework["package"] is None and framework["image"] == image
     assert f"2.20.0 (image {image})" in plan_summary(plan)
@@ -181,7 +181,7 @@ def test_pytorch_1_1_on_ubuntu_22_04() -> None:
     plan = plan_of(ask("pytorch==1.1", os_id="ubuntu22.04"))
     assert str(plan.choice.python) == "3.7"
     assert plan.choice.python_source is not None and plan.choice.python_source.way == "deadsnakes"
-    assert not plan.choice.needs_toolkit  # the wheel brings its CUDA
+    assert not plan.choice.needs_toolkit  # the wheel provides its CUDA
     refused = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10"))
     assert "no wheel for Python 3.10" in refused.conflicts[0].detail
     assert "3.7" in offers(refused, "python")
@@ -236,7 +236,7 @@ def test_the_range_of_cuda_that_a_package_states_counts(framework: str, cuda: st
     plan = plan_of(ask(framework, cuda=cuda))
     assert str(plan.choice.builds[0].version) == newest
     if plan.choice.builds[0].bundles_cuda:
-        assert status_of(plan, "cuda-version") == {"ok"}  # which CUDA it brings, and from which on it works
+        assert status_of(plan, "cuda-version") == {"ok"}  # which CUDA it provides, and from which on it works
     else:
         assert str(plan.choice.toolkit and plan.choice.toolkit.release) == cuda
 
@@ -257,7 +257,7 @@ def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_
         (ask("jax", gpus=("Tesla K80",)), "without the GPU"),
     ],
 )
-def test_what_is_known_to_work_is_told_in_place_of_other_hardware(request_: Request, told: str) -> None:
+def test_what_is_known_to_work_is_reported_in_place_of_other_hardware(request_: Request, told: str) -> None:
     refused = refusal_of(request_)
     assert any(told in way for way in refused.warnings)
     assert not offers(refused, "gpu") and not offers(refused, "arch")
@@ -269,7 +269,7 @@ def test_a_way_is_told_for_its_own_gpus_and_releases_only() -> None:
     assert old == ()  # NVIDIA's own 1.15 ended before Blackwell
 
 
-def test_windows_is_told_of_the_linux_inside_it() -> None:
+def test_windows_is_reported_the_linux_inside_it() -> None:
     refused = refusal_of(ask("jax", platform="windows"))
     assert offers(refused, "os") == ["wsl"]
     plan = plan_of(ask("tensorflow", platform="windows"))
@@ -285,7 +285,7 @@ def test_windows_is_told_of_the_linux_inside_it() -> None:
         (ask("pytorch==2.10", cuda="12.9"), "2.10.0", "cu129"),
     ],
 )
-def test_builds_beside_the_announced_ones_are_on_record(request_: Request, version: str, index: str) -> None:
+def test_builds_next_to_the_announced_ones_are_known(request_: Request, version: str, index: str) -> None:
     (build,) = plan_of(request_).choice.builds
     assert str(build.version) == version and (build.index_url or "").endswith(index)
 
@@ -308,12 +308,12 @@ def test_windows_gets_no_python_that_has_just_come_out() -> None:
 
 
 def test_a_framework_without_its_backend_asks_for_one() -> None:
-    told = "runs on another framework: name it too, such as --framework tensorflow"
+    told = "runs on top of another framework: specify that, too, such as --framework tensorflow"
     assert any(told in warning for warning in plan_of(ask("keras")).warnings)
-    assert not any("runs on another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
+    assert not any("runs on top of another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
 
 
-def test_tensorflow_of_2017_is_on_record() -> None:
+def test_tensorflow_of_2017_is_known() -> None:
     plan = plan_of(ask("tensorflow==1.3"))
     assert plan.choice.builds[0].package == "tensorflow-gpu==1.3.0" and str(plan.choice.cuda).startswith("8.0")
 
@@ -338,7 +338,7 @@ def test_a_toolkit_older_than_the_gpu_says_what_it_cannot_compile() -> None:
 
 
 def test_packages_of_the_cuda_that_was_asked_for_are_not_said_to_be_none() -> None:
-    """There are packages of that CUDA; what they lack is told, and the CUDA read as the machine's."""
+    """There are packages of that CUDA; what they lack is reported, and the CUDA read as the machine's."""
     plan = resolve_having(ask("pytorch==2.11", gpus=("Tesla V100",), cuda="12.8"), matrix())
     assert not isinstance(plan, NoPlan) and str(plan.choice.cuda) == "12.6"
     assert "no package built for CUDA 12.8 is suitable" in plan.warnings[0] and "no kernels" in plan.warnings[0]
@@ -368,7 +368,7 @@ def test_where_no_python_is_asked_for_one_is_chosen_that_the_neighbors_leave() -
 
 @pytest.mark.parametrize("variant", ["", "==2.4.1"])
 def test_tensorflow_and_pytorch_that_require_two_releases_of_cudnn(variant: str) -> None:
-    """pip refuses each build of 2.4.1 beside TensorFlow 2.15: CUDA 12's pin other cuDNNs, CUDA 11's share files."""
+    """pip refuses each build of 2.4.1 next to TensorFlow 2.15: CUDA 12's pin other cuDNNs, CUDA 11's share files."""
     refused = refusal_of(ask("tensorflow==2.15.1", f"pytorch{variant or '==2.4'}", python="3.10"))
     (conflict,) = refused.conflicts
     assert "cudnn" in conflict.detail and offers(refused, "framework")
@@ -386,7 +386,7 @@ def test_a_cudnn_that_came_with_an_earlier_cuda_than_the_gpu_is_doubted() -> Non
     """NVIDIA's support matrix of cuDNN 7 names Turing for CUDA 10 alone; builds for CUDA 9 are reported to fail."""
     plan = plan_of(ask("pytorch==0.4.1", gpus=("GeForce RTX 2080 Ti",)))
     assert status_of(plan, "gpu-on-cudnn") == {"unknown"}
-    assert any("for CUDA 10, not for CUDA 9" in warning for warning in plan.warnings)
+    assert any("with CUDA 10, but not with CUDA 9" in warning for warning in plan.warnings)
     newer = plan_of(ask("pytorch==1.0.0", gpus=("GeForce RTX 2080 Ti",)))
     assert (str(newer.choice.cuda), status_of(newer, "gpu-on-cudnn")) == ("10.0", {"ok"})
     # NVIDIA's matrix of cuDNN 8.0.4 names compute capability 8.6 for CUDA 11.1: the same major, so nothing is doubted
@@ -428,8 +428,8 @@ def test_a_windows_driver_of_2018_gets_a_wheel_of_its_time() -> None:
 @pytest.mark.parametrize(
     ("gpu", "closest", "told"),
     [
-        ("GeForce GTX 660 Ti", "PyTorch 1.3.0 for CUDA 10.1", "built from source with CUDA 10.2 or older"),
-        ("GeForce GTX 670M", "", "no PyTorch since 0.2 supports this GPU"),
+        ("GeForce GTX 660 Ti", "PyTorch 1.3.0 for CUDA 10.1", "a build from source with CUDA 10.2 or older"),
+        ("GeForce GTX 670M", "", "no PyTorch release since 0.2 supports this GPU"),
     ],
 )
 def test_gpus_before_every_package_are_told_what_is_left(gpu: str, closest: str, told: str) -> None:

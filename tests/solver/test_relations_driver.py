@@ -37,7 +37,7 @@ from tests.solver.rows import TABLES, Rows, cc, toolkit, v
         ("390.157", "12.8", True, DriverVerdict.INCOMPATIBLE),  # nor over two majors
         ("384.81", "12.8", True, DriverVerdict.UNKNOWN),  # the branch's kind is not recorded
         ("384.81", "10.0", True, DriverVerdict.UNKNOWN),
-        ("615.71.09", "13.4", False, DriverVerdict.NATIVE),  # no floor on record: the branch reports it
+        ("615.71.09", "13.4", False, DriverVerdict.NATIVE),  # no floor in the data: the branch reports it
         ("590.48.01", "13.4", False, DriverVerdict.MINOR_VERSION),
         ("590.48.01", "14.0", False, DriverVerdict.UNKNOWN),
     ],

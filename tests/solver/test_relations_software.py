@@ -224,7 +224,7 @@ def test_the_systems_compilers() -> None:
     assert os_compiler_fits_nvcc(fits, row).status == "ok"
     told = os_compiler_fits_nvcc(other, row)
     assert told.status == "warn" and "install gcc-11" in told.detail
-    assert "no package of a supported GCC" in os_compiler_fits_nvcc(none, row).detail
+    assert "no package for a supported GCC" in os_compiler_fits_nvcc(none, row).detail
     unlisted = os_compiler_fits_nvcc(system("rhel9", gcc="13.3.0"), row)
     assert unlisted.status == "warn" and "it is not known which other GCC releases RHEL 9 has" in unlisted.detail
     assert os_compiler_fits_nvcc(system("kylin10"), row).status == "unknown"
@@ -276,7 +276,7 @@ def test_a_cudnn_for_older_cuda_has_no_kernels_for_a_newer_gpu() -> None:
     rows = with_cudnns(cudnn("7.6.5", "9.0"), cudnn("7.6.5", "10.0", low="3.0", high="7.5"), cudnn("8.0.5", "11"))
     refused = gpu_on_cudnn(cc("8.6"), v("7"), None, rows, name="RTX 3090")
     assert refused.status == "fail" and "CUDA 10.0 and older, which do not support RTX 3090" in refused.detail
-    assert gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all on record
+    assert gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all in the data
     assert gpu_on_cudnn(cc("7.5"), v("7"), None, rows).status == "ok"
     assert gpu_on_cudnn(cc("3.7"), v("4"), None, rows).status == "unknown"
 

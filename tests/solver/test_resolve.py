@@ -37,13 +37,13 @@ def test_the_driver_picks_the_cuda(driver: str, cuda: str, level: str) -> None:
     assert status_of(plan, "driver-runs-cuda") == {level}
 
 
-def test_a_driver_on_a_data_centre_gpu_may_be_carried_by_cuda_compat() -> None:
+def test_a_driver_on_a_data_center_gpu_may_be_carried_by_cuda_compat() -> None:
     plan = plan_of(ask("pytorch==2.6", cuda="12.4", gpus=("A100-SXM4-40GB",), driver="470.256.02"))
     assert status_of(plan, "driver-runs-cuda") == {"forward-compatibility"}
     assert any("cuda-compat-12-4" in warning for warning in plan.warnings)
 
 
-def test_minor_version_compatibility_is_told_in_the_warnings() -> None:
+def test_minor_version_compatibility_is_reported_in_the_warnings() -> None:
     plan = plan_of(ask("pytorch", driver="525.60.13"))
     assert any("does not cover PTX" in warning for warning in plan.warnings)
 
@@ -74,7 +74,7 @@ def test_frameworks_share_one_python_and_the_packages_of_their_cuda(names: tuple
 
 
 def test_a_release_whose_libraries_are_not_known_to_go_together_is_taken_with_a_warning() -> None:
-    # what 2.2 for CUDA 11.8 on PyTorch's own index requires is not on record
+    # what 2.2 for CUDA 11.8 on PyTorch's own index requires is not known
     plan = plan_of(ask("pytorch==2.2", "tensorflow==2.15.1"))
     assert status_of(plan, "wheels-share-libraries") == {"unknown"}
     assert any("is not known" in warning for warning in plan.warnings)
@@ -144,7 +144,7 @@ def test_cudnn_can_be_asked_for() -> None:
     choice = plan_of(ask(cuda="11.8", cudnn="8.7")).choice
     assert str(choice.cudnn_version) == "8.7.0.84"
     refused = refusal_of(ask(cuda="9.0", cudnn="9.1"))
-    assert "no cuDNN 9.1 is made for CUDA 9.0" in refused.conflicts[0].detail
+    assert "no cuDNN 9.1 is built for CUDA 9.0" in refused.conflicts[0].detail
     assert {"cuda", "cudnn"} <= {option for change in refused.alternatives for option in change.changes}
     older = refusal_of(ask("pytorch==2.6", cudnn="7.6"))
     assert "needs cuDNN" in older.conflicts[0].detail
@@ -275,7 +275,7 @@ def test_a_driver_to_be_installed_names_the_kernel_module_that_the_gpu_needs() -
     assert len(told) == 2 and "install the proprietary module" in told[0] and "only NVIDIA's open" in told[1]
 
 
-def test_a_system_that_is_not_on_record_is_told_and_refuses_nothing() -> None:
+def test_a_system_that_is_not_known_is_told_and_refuses_nothing() -> None:
     plan = plan_of(ask("pytorch", os_id="gentoo"))
     assert plan.choice.os is None and any("gentoo is not in envkit's data" in warning for warning in plan.warnings)
 
@@ -288,10 +288,10 @@ def test_an_image_says_why_it_is_plain() -> None:
 
 
 @pytest.mark.parametrize("gpus", [(), ("Jetson Orin",)])
-def test_a_jetson_gets_no_framework_and_is_told_where_to_look(gpus: tuple[str, ...]) -> None:
+def test_a_jetson_gets_no_framework_and_is_reported_where_to_look(gpus: tuple[str, ...]) -> None:
     refusal = refusal_of(ask("pytorch", gpus=gpus, platform="jetson"))
     (conflict,) = refusal.conflicts
-    assert "those made for JetPack are at https://" in conflict.detail
+    assert "those built for JetPack are at https://" in conflict.detail
     assert any("JetPack" in warning for warning in refusal.warnings)
 
 
@@ -332,7 +332,7 @@ def test_a_jetson_is_refused_the_cuda_that_dropped_its_gpu() -> None:
     ("gpu", "architecture", "platform"),
     [("GB200", "aarch64", "linux"), ("Jetson Orin NX 8 GB", "aarch64", "jetson"), ("B200", "x86_64", "linux")],
 )
-def test_a_gpu_that_is_built_onto_a_processor_brings_it(gpu: str, architecture: str, platform: str) -> None:
+def test_a_gpu_that_is_built_onto_a_processor_provides_it(gpu: str, architecture: str, platform: str) -> None:
     request = parse_request(RequestWords(gpus=(gpu,)), matrix(), container=False)
     assert (request.architecture, request.platform) == (architecture, platform)
     if architecture != "x86_64":
@@ -351,7 +351,7 @@ def test_a_python_whose_files_nobody_vouches_for_is_chosen_by_nobody() -> None:
     assert plan.choice.python_source is not None and plan.choice.python_source.pinned
 
 
-def test_a_requested_cudnn_is_met_or_told() -> None:
+def test_a_requested_cudnn_is_met_or_reported() -> None:
     known = plan_of(ask("pytorch", cudnn="8.9"))  # METADATA of torch 2.3.1 on PyPI: nvidia-cudnn-cu12==8.9.2.26
     assert (str(known.choice.builds[0].version), str(known.choice.cudnn_version)) == ("2.3.1", "8.9.2.26")
     assert str(plan_of(ask("jax", cudnn="8")).choice.cudnn_version).startswith("8.9")
@@ -365,7 +365,7 @@ def test_no_cudnn_before_9_is_made_for_cuda_13() -> None:
     assert refused.conflicts[0].between[0] == "pytorch==2.15"
 
 
-def test_a_build_whose_cuda_is_not_recorded_is_judged_by_its_cudnn_and_told() -> None:
+def test_a_build_whose_cuda_is_not_recorded_is_judged_by_its_cudnn_and_reported() -> None:
     # Theano 1.0.5, theano/gpuarray/dnn.py: "downgrading cuDNN to a version >= v5 and <= v7"
     refused = refusal_of(ask("theano", gpus=("RTX 3090",)))
     assert "do not support NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail

@@ -18,7 +18,7 @@ for module in pkgutil.iter_modules(envkit.tables.__path__, "envkit.tables."):
 
 
 def _names(file: str) -> list[str]:
-    """What stands in the place of `{}` in the names of a table's files."""
+    """What is in the place of `{}` in the names of a table's files."""
     if "{}" not in file:
         return [""]
     before, after = file.split("{}")

@@ -1,4 +1,4 @@
-"""The tables agree with each other: what one names stands in the table of its kind."""
+"""The tables agree with each other: what one names is in the table of its kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from envkit.tables import Matrix
 from envkit.tables.browse import table_names
 from envkit.tables.rows import FrameworkBuild, Toolkit
 
-# Pythons that old wheels name and that no source offers any more
+# Pythons that old wheels name and that no source offers anymore
 GONE_PYTHONS = {Version.parse("3.3")}
 FAMILIES = {
     "Fermi": {"2.0", "2.1"},
@@ -396,7 +396,7 @@ def test_specs_of_cudnn_hold_for_their_own_cuda(matrix: Matrix) -> None:
         assert whole or ranged, (row.version, row.cuda, row.supported_cuda)
 
 
-def test_what_packages_require_is_said_of_builds_that_are_on_record(matrix: Matrix) -> None:
+def test_what_packages_require_is_said_of_builds_that_are_known(matrix: Matrix) -> None:
     builds = {
         (build.package, build.index_url or build.find_links or "")
         for framework in matrix.frameworks

@@ -296,7 +296,7 @@ AGAIN: dict[str, tuple[str, ...]] = {
         "NVIDIA GeForce RTX 5070 Ti Laptop GPU",
     ),
 }
-WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to chips older than any CUDA on record
+WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to chips older than any CUDA in the data
     "GeForce GTX 860M",
     "GeForce GTX 770M",
     "GeForce GTX 765M",

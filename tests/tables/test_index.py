@@ -186,11 +186,11 @@ def test_a_row_that_is_right_has_no_problem(index: Index) -> None:
         (made(companions=("demo==7.0", "demo<9")), "companion demo==7.0 is not on the index"),
     ],
 )
-def test_a_row_that_is_wrong_is_told(index: Index, build: FrameworkBuild, problem: str) -> None:
+def test_a_row_that_is_wrong_is_reported(index: Index, build: FrameworkBuild, problem: str) -> None:
     assert told(build, index) == [problem]
 
 
-def test_a_cudnn_package_that_is_not_there_is_told(index: Index, matrix: Matrix) -> None:
+def test_a_cudnn_package_that_is_not_there_is_reported(index: Index, matrix: Matrix) -> None:
     from dataclasses import replace
 
     right: CudnnRelease = replace(matrix.cudnns[-1], pip_package="demo==1.0", architecture="x86_64")

@@ -31,7 +31,7 @@ def test_a_table_fits_the_terminal_and_keeps_its_sources(width: int) -> None:
     assert shown[2].endswith("1,2")
 
 
-def test_the_columns_that_do_not_fit_are_told() -> None:
+def test_the_columns_that_do_not_fit_are_reported() -> None:
     assert left_out(HEADERS, LINES, 40) == ["note"]
     assert left_out(HEADERS, LINES, 80) == left_out(HEADERS, LINES) == []
     assert "note" not in text_table(HEADERS, LINES, 40)

@@ -1,4 +1,4 @@
-"""Values copied by hand from vendors' pages, not from our tables; the page stands above each group."""
+"""Values copied by hand from vendors' pages, not from our tables; the page is above each group."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_the_gt_720_has_192_cores(matrix: Matrix) -> None:
 
 
 @pytest.mark.parametrize("name", ["Tesla T4", "NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H200", "NVIDIA B200"])
-def test_data_centre_gpus(matrix: Matrix, name: str) -> None:
+def test_data_center_gpus(matrix: Matrix, name: str) -> None:
     gpu = matrix.gpu_by_name(name)
     assert gpu is not None
     assert gpu.data_center
@@ -335,7 +335,7 @@ def test_archives_of_cudnn_for_aarch64(matrix: Matrix, version: str, cuda: str, 
 
 
 def test_no_address_of_cudnn_is_listed_with_two_checksums(matrix: Matrix) -> None:
-    """facebookarchive/caffe2#142: the archive of 5.1 became 5.1.10 in place, so 5.1.5 can be had no more."""
+    """facebookarchive/caffe2#142: the archive of 5.1 became 5.1.10 in place, so 5.1.5 can be obtained no more."""
     sums: dict[str, set[str | None]] = {}
     for row in matrix.cudnns:
         if row.url:

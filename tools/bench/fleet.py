@@ -19,7 +19,7 @@ SIZES = (100, 1000, 10000)
 def main() -> None:
     """A row for each size."""
     sizes = tuple(map(int, sys.argv[1:])) or SIZES
-    print("| hosts | wall s | CPU ms a host | peak MB of a process | report |")
+    print("| hosts | wall s | CPU ms per host | peak MB per process | report |")
     print("|---|---|---|---|---|")
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:

@@ -47,7 +47,7 @@ QUESTIONS = PLANS | REFUSALS
 
 @record
 class Times:
-    """Processor seconds of one question; `plan` tells whether it has a plan."""
+    """Processor seconds of one question; `plan` shows whether it has a plan."""
 
     first: float
     next: float
@@ -91,8 +91,8 @@ def table() -> str:
     lines = [
         "## The resolver alone",
         "",
-        "Processor time inside one process, the least of several runs: as the first question to tables that were read "
-        "but never asked anything, and as the next one after all the others here.",
+        "Processor time inside one process, the least of several runs: as the first question after the tables were "
+        "read, and as a later one, after all the others in this list.",
         "",
         "| question | answer | first ms | next ms |",
         "|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""Times envkit's commands beside bare Python and its peers, whole processes in turn, and writes docs/benchmarks.md.
+"""Times envkit's commands next to bare Python and its peers, whole processes in turn, and writes docs/benchmarks.md.
 
 Peers that the package index has are installed into a folder of their own. Ratios matter, not milliseconds: each
 round runs every command once, so that a machine whose speed drifts treats all of them alike.
@@ -113,9 +113,10 @@ def _modules_table(product: Path, commands: dict[str, list[str]]) -> str:
     lines = [
         "## Modules loaded",
         "",
-        "When the command ends, in its own process; libraries asked in child processes (pynvml, docker) are not there.",
+        "Modules in the command's own process when it ends; libraries that are loaded in child processes (pynvml, "
+        "docker) do not count.",
         "",
-        "| command | all | of envkit | libraries |",
+        "| command | all | envkit's | libraries |",
         "|---|---|---|---|",
     ]
     for name, command in commands.items():
@@ -146,9 +147,9 @@ def _table(commands: dict[str, list[str]], times: dict[str, list[float]], memory
     lines = [
         "# Benchmarks",
         "",
-        f"Whole processes, {ROUNDS} rounds after a warm-up, every command once a round. "
-        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, no GPU. "
-        "Written by `make bench`; compare ratios, not milliseconds.",
+        f"Whole processes, {ROUNDS} rounds after a warm-up, each command once per round. {os.cpu_count()} cores, "
+        f"{platform.machine()}, Python {platform.python_version()}, no GPU. Written by `make bench`; compare ratios, "
+        "not milliseconds.",
         "",
         "| command | median ms | min | max | × bare Python | peak MB |",
         "|---|---|---|---|---|---|",

@@ -155,7 +155,7 @@ class Index:
         return tuple(file for file in self.files(package) if file.version == wanted)
 
     def metadata(self, file: IndexFile) -> Message | None:
-        """The METADATA of a wheel where the index serves it beside the file, else None."""
+        """The METADATA of a wheel where the index serves it next to the file, otherwise None."""
         self.requests += 1
         _, body = self._fetch(file.url + ".metadata")
         return Parser().parsestr(body.decode("utf-8", "replace")) if body else None

@@ -33,7 +33,7 @@ class Problem:
 
 
 def pinned(requirement: str) -> tuple[str, str] | None:
-    """Name and version of a requirement that pins one exact version, else None."""
+    """Name and version of a requirement that pins one exact version, otherwise None."""
     try:
         parsed = Requirement(requirement)
     except InvalidRequirement:

@@ -30,7 +30,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 @click.command()
 @click.argument("pages", nargs=-1, type=click.Choice(tuple(PAGES)))
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a page is out of step.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is out of date.")
 def main(pages: tuple[str, ...], check: bool) -> None:
     """Generate the reference pages and the man page: PAGES, or all."""
     stale = [path for path in pages or PAGES if not _same(ROOT / path, PAGES[path]())]
@@ -38,7 +38,7 @@ def main(pages: tuple[str, ...], check: bool) -> None:
         if not check:
             (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
             (ROOT / path).write_text(PAGES[path](), encoding="utf-8")
-        print(f"{'out of step' if check else 'written'}: {path}")
+        print(f"{'out of date' if check else 'written'}: {path}")
     sys.exit(1 if check and stale else 0)
 
 

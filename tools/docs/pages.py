@@ -141,7 +141,7 @@ def matrix_page() -> str:
         "nvidia/cuda image tags": matrix.image_tags,
         "Framework images": matrix.framework_images,
         "Distributions": matrix.operating_systems,
-        "Ways to a Python": matrix.python_sources,
+        "Ways to get Python": matrix.python_sources,
     }
     lines = ["# Matrix", "", GENERATED, "", "| table | rows |", "|---|---|"]
     lines += [f"| {name} | {len(rows)} |" for name, rows in tables.items()]
@@ -183,16 +183,16 @@ def man_page() -> str:
 
 
 _EXIT_CODES = {
-    "0": "All well: no check failed, or a plan exists.",
-    "1": "A check failed, no plan exists, or an expected error, said in one line on standard error.",
+    "0": "Success: no check failed, or a plan exists.",
+    "1": "A check failed, no plan exists, or an expected error occurred, reported in one line on standard error.",
     "2": "Wrong usage.",
     "3": "A bug in envkit; run again with --debug for the traceback.",
     "130": "Interrupted.",
 }
 _VARIABLES = {
-    "NO_COLOR": "Set and not empty: no colors.",
-    "ENVKIT_CONFIG": "Configuration file to read instead of the one in the user's configuration folder.",
-    "ENVKIT_DEBUG": "Set and not empty: tracebacks are shown.",
+    "NO_COLOR": "If set and not empty, output has no colors.",
+    "ENVKIT_CONFIG": "Configuration file to read instead of the one in the user's configuration directory.",
+    "ENVKIT_DEBUG": "If set and not empty, tracebacks are shown.",
 }
 
 

@@ -55,7 +55,7 @@ def times_picture() -> str:
 
 
 def with_times(page: Path) -> str:
-    """A page with the table of the recorded times, each framework beside what was published on a CPU."""
+    """A page with the table of the recorded times, each framework next to what was published on a CPU."""
     cells: dict[tuple[str, str], dict[int, str]] = {}
     for row in _recorded():
         own = cells.setdefault((_network(row), f"{row['framework']} {row['version']}"), {})

@@ -1,6 +1,6 @@
 """`python -m tools.snapshot record FILE` keeps what the program prints; `compare FILE` names each command that differs.
 
-Everything goes through the command line, so that a snapshot outlives every change of modules behind it.
+Everything goes through the command line, so that a snapshot outlives every change of modules after it.
 """
 
 from __future__ import annotations

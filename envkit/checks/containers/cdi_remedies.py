@@ -35,16 +35,16 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             "The specification is there, but this engine is older than its format and refuses the file; generating it "
             "again changes nothing. Update the engine, or go back to the release of the NVIDIA Container Toolkit that "
-            "worked (the list shows what can be installed), generate the specification once more with it, and hold it.",
+            "worked (the list shows what can be installed), generate the specification again with it, and hold it.",
             "toolkit-releases",
         )
     if "management.nvidia.com" in text:
         return Remedy(
-            "The device kind management.nvidia.com/gpu is for the operator's own pods, and its specification has "
-            "only one device, all. In this pod's manifest, set runtimeClassName: nvidia instead of nvidia-cdi, and "
+            "The device kind management.nvidia.com/gpu is for the operator's own pods, and its specification has only "
+            "one device, named all. In this pod's manifest, set runtimeClassName: nvidia instead of nvidia-cdi, and "
             "remove NVIDIA_VISIBLE_DEVICES if it is set there: nvidia.com/gpu under resources selects the GPU. The "
-            "first command deletes the pod and creates it again from its manifest (FILE); the second shows whether "
-            "it starts. If it still fails, upgrade the operator, whose toolkit writes the specifications.",
+            "first command deletes the pod and creates it again from its manifest (FILE); the second shows whether it "
+            "starts. If it still fails, upgrade the operator, whose toolkit writes the specifications.",
             (fixed("kubectl replace --force -f FILE"), fixed("kubectl get pods --watch")),
         )
     if "kubernetes" in managers(environment):

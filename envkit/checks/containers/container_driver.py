@@ -43,7 +43,7 @@ _BY_CLASS = Remedy(
 
 
 def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
-    """In the words of what starts the container; it has to be created anew in any case."""
+    """In the words of what starts the container; it has to be created again in any case."""
     names = managers(environment)
     if "kubernetes" in names:
         return _BY_CLASS
@@ -74,7 +74,7 @@ _LINKS_SINCE = Version.of(1, 12)  # the container toolkit that can make them
 
 
 def _kept(environment: Environment, matrix: Matrix) -> Remedy:
-    """Links on the host, which a reload of systemd needs to find the devices; then the container anew."""
+    """Links on the host, which a reload of systemd needs to find the devices; then the container again."""
     toolkit = environment.containers.container_toolkit.value
     upgrade = ("container-toolkit",) if toolkit is not None and toolkit < _LINKS_SINCE else ()
     on_cluster = "kubernetes" in managers(environment)
@@ -111,7 +111,7 @@ _BAKED = Fault(
     "The image contains its own driver",
     impact="The image's libcuda does not match the version of the host's kernel module.",
     remedy="Leave the driver's packages out of the image (in its Dockerfile: cuda-toolkit-X-Y instead of cuda, "
-    "cuda-drivers or nvidia-driver-*) and build it again. The host's driver comes in with the container toolkit.",
+    "cuda-drivers or nvidia-driver-*) and build it again. The container toolkit provides the host's driver.",
 )
 _LOST = Fault(
     "container-loses-gpu",

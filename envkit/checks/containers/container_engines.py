@@ -57,7 +57,7 @@ _LDCONFIG = Remedy(
     "The toolkit runs the host's ldconfig in the container, and that failed. The line `ldconfig =` of its settings "
     'must name the one that is there: "@/sbin/ldconfig.real" on Ubuntu and Debian, "@/sbin/ldconfig" elsewhere. If it '
     "does, update the toolkit. A kernel built without seccomp, and an image that replaces /sbin/ldconfig or whose "
-    "/etc/ld.so.cache cannot be written, end in the same message: try another image.",
+    "/etc/ld.so.cache cannot be written, cause the same message: try another image.",
     (
         fixed("ls -l /sbin/ldconfig /sbin/ldconfig.real"),
         fixed("grep ldconfig /etc/nvidia-container-runtime/config.toml"),
@@ -85,7 +85,7 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _on_node(environment: Environment) -> Remedy:
-    """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is told of."""
+    """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is described."""
     engine = _docker(environment)
     told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there")
     there = (
@@ -283,7 +283,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 known(environment, "containers.cdi_specs"),
             ],
             title=f"The CDI specification lists files that no longer exist: {missing.get()[0]}",
-            impact="Containers that ask for the GPU through CDI do not start, usually since a driver upgrade.",
+            impact="Containers that ask for the GPU through CDI do not start, usually because the driver was upgraded.",
         )
     elif _cdi_specs(environment):
         yield ok("all files in the CDI specification exist", evidence=[known(environment, "containers.cdi_specs")])

@@ -79,7 +79,7 @@ DRIVER_WITHOUT_GPU = image_fault(
     title="The driver does not support the GPU",
     doc="""The driver given by --driver, or of the --target machine, supports every GPU given by --gpu.
 
-    No image works around that: containers use the driver of the host.""",
+    No image works around that: containers use the host's driver.""",
     fix="Use a driver that supports the GPU.",
     references=(_COMPATIBILITY,),
 )
@@ -223,7 +223,7 @@ CPU_BUILD = image_fault(
     doc="""In a GPU image, every framework is a GPU build.
 
     A CPU index, a -cpu package, or a missing extra installs a build that does not see the GPU, without any error. So
-    does uv with --torch-backend=auto, which asks the driver: while an image is built there is none.""",
+    does uv with --torch-backend=auto, which queries the driver: there is none while an image is being built.""",
     fix="Install the CUDA build.",
     references=(
         *threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),

@@ -42,10 +42,10 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     own = environment.driver.driver_cuda_version.value or Version.find(named(messages, "driver") or "")
     older = _older_image(environment, matrix, own)
     kept = (
-        f"To keep the host's driver, use {older}, which is made for CUDA {own.release(2) if own else 'an older one'}."
+        f"To keep the host's driver, use {older}, which was built for CUDA {own.release(2) if own else 'an older one'}."
         if older
         else "To keep the host's driver, use an image tag "
-        + (f"whose name says CUDA {own.release(2)} or older." if own else "made for an older CUDA.")
+        + (f"whose name says CUDA {own.release(2)} or older." if own else "built for an older CUDA.")
     )
     given = newer_driver(environment, matrix, cuda, kept)
     if not older or given.steps:
@@ -132,7 +132,7 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> 
     if met is None:
         return unknown("it is not known whether the driver meets the image's requirement", evidence=evidence)
     if only_shown(environment) and all_work(environment, matrix):
-        return ok("the container was started all the same, and its GPUs work", evidence=evidence)
+        return ok("the container started anyway, and its GPUs work", evidence=evidence)
     title = f"The driver does not meet the image's requirement ({requirement.split()[0]})"
     return _OLD_DRIVER.found(evidence, title=title)
 

@@ -32,9 +32,9 @@ TORCH_HIDDEN = image_fault(
     title="A package is built without the torch that its build needs",
     doc="""A package whose build imports torch is installed with --no-build-isolation, after torch.
 
-    pip runs the build before it installs anything of the same command, and by default in an isolated environment that
-    contains only the declared requirements. The build stops with "No module named 'torch'"; in an isolated environment
-    even if the image has torch.""",
+    pip runs the build before it installs anything else from the same command, and by default in an isolated environment
+    that contains only the declared requirements. The build stops with "No module named 'torch'", in an isolated
+    environment even if the image has torch.""",
     fix="Install torch first, then this package in a separate command with --no-build-isolation.",
     references=threads(
         "Dao-AILab/flash-attention#1421",
@@ -126,19 +126,20 @@ APT_LISTS_MISSING = image_fault(
 )
 GPU_AT_BUILD = image_fault(
     "image.gpu-at-build",
-    title="A command of the build needs a GPU, and a build has none",
+    title="A build command needs a GPU, and a build has none",
     doc="""No RUN stops without a GPU.
 
-    The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is built.""",
+    The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is being
+    built.""",
     fix="Check for the GPU when the container starts: in ENTRYPOINT, CMD, or docker run --gpus all.",
     references=threads("NVIDIA/nvidia-docker#225", "NVIDIA/nvidia-docker#1747", "docker/for-win#12903"),
 )
 APT_ASKS = image_fault(
     "image.apt-asks",
-    title="apt asks whether to go on, and gets no answer",
-    doc="""apt-get install has -y where it installs more than the packages that are named.
+    title="apt asks whether to continue, and gets no answer",
+    doc="""apt-get install has -y if it installs more than the named packages.
 
-    A build has no terminal: apt reads no answer, and stops with "Abort.".""",
+    A build has no terminal: apt gets no answer, and stops with "Abort.".""",
     fix="Add -y.",
     references=("https://docs.docker.com/build/building/best-practices/#apt-get",),
 )
@@ -147,27 +148,28 @@ APT_KEY_REFUSED = image_fault(
     title="The image's apt refuses the key of NVIDIA's repository",
     doc="""NVIDIA's repository of the image's own distribution is used where apt no longer accepts SHA-1.
 
-    Debian 13 has done so since February 2026. NVIDIA signs its repositories of older distributions with a key that
-    is bound by SHA-1: apt-get update stops with "is not signed".""",
+    Debian 13 has done so since February 2026. NVIDIA signs its repositories for older distributions with a key whose
+    binding signature uses SHA-1: apt-get update stops with "is not signed".""",
     fix="Use NVIDIA's repository for the image's own distribution, or start from an older distribution.",
     references=threads("NVIDIA/cuda-repo-management#34", "NVIDIA/cuda-repo-management#39"),
 )
 PIP_OUTDATES_ITSELF = image_fault(
     "image.pip-outdates-itself",
     title="pip upgrades itself to a release that the image's Python cannot run",
-    doc="""A pip that reads which Python a release needs upgrades itself.
+    doc="""A pip that upgrades itself first reads which Python the new release needs.
 
-    Versions before 9 do not: the newest pip replaces them, and every later call of pip ends with a syntax error.""",
+    Versions before 9 do not: the newest pip replaces them, and every later pip command fails with a syntax error.""",
     fix="Name the last release for that Python: pip install 'pip<21'.",
     references=("https://pip.pypa.io/en/stable/news/#v9-0-0",),
 )
 PIP_REFUSES_METADATA = image_fault(
     "image.pip-refuses-metadata",
     title="The newest pip refuses the metadata of a package",
-    doc="""Every package and what it requires has versions that the standard allows, as pip demands by now.
+    doc="""The version of every package, and of everything it requires, follows the standard, which current pip releases
+    enforce.
 
-    Older releases write requirements such as "PyYAML>=5.1.*". pip leaves these releases out, and stops where no other
-    one is allowed.""",
+    Older releases contain requirements such as "PyYAML>=5.1.*". pip skips those releases, and stops if no other release
+    is allowed.""",
     fix="Install an older pip first, or use a newer release of the package.",
     references=threads("facebookresearch/fairseq#5511", "omry/omegaconf#1195", "daswer123/rvc-python#32"),
 )
@@ -176,14 +178,14 @@ INDEX_WITHOUT_PACKAGE = image_fault(
     title="The index that replaces the default one does not have a package",
     doc="""Every package of a command is in the index that --index-url names.
 
-    PyTorch's indexes have torch, its companions and what these need. --index-url holds for the whole command: pip
-    looks for the other packages nowhere else.""",
-    fix="Install the other packages in a command of their own, or name the index with --extra-index-url.",
+    PyTorch's indexes contain torch, its companions, and their dependencies. --index-url applies to the whole command:
+    pip looks for the other packages nowhere else.""",
+    fix="Install the other packages with a separate command, or name the index with --extra-index-url.",
     references=("https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i",),
 )
 PACKAGE_REFUSES = image_fault(
     "image.package-refuses",
-    title="A package stops its installation on purpose, or cannot be built any more",
+    title="A package stops its installation on purpose, or can no longer be built",
     doc="""Every package that pip builds can be built with today's tools.
 
     Some names were retired: their package only raises an error. Others have no wheel for the image's Python, and
@@ -193,7 +195,7 @@ PACKAGE_REFUSES = image_fault(
 )
 OTHER_PYTHON = image_fault(
     "image.other-python",
-    title="The container starts another Python than the one that pip installs for",
+    title="The container starts a different Python from the one that pip installs for",
     doc="""The Python that starts the program is the one that its packages were installed for.
 
     apt's pip belongs to the distribution's Python, even if another one was installed and linked as python.""",
@@ -203,54 +205,56 @@ OTHER_PYTHON = image_fault(
 PYTHON_OF_PIP = image_fault(
     "image.python-of-pip",
     title="Which Python pip installs for",
-    doc="""The Python that a call of pip installs for is known.
+    doc="""It is known which Python each pip command installs for.
 
-    What pip takes depends on it. It is told only where links, get-pip.py and environments leave no doubt.""",
+    It determines which packages pip chooses. The report names it only if links, get-pip.py, and environments leave no
+    doubt.""",
     fix="No action needed.",
     references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
 )
 FRAMEWORK_IN_BASE = image_fault(
     "image.framework-in-base",
-    title="The base image brings a framework",
-    doc="""The framework of the base image is on record, and no package that the Dockerfile names replaces it.
+    title="The base image includes a framework",
+    doc="""The framework in the base image is known, and no package that the Dockerfile names replaces it.
 
-    Lists and projects that were not read may replace it nevertheless.""",
+    Requirements files and projects that were not read may still replace it.""",
     fix="No action needed.",
     references=("https://hub.docker.com/r/pytorch/pytorch/tags",),
 )
 TOOL_OPTION = image_fault(
     "image.tool-option",
     title="A command has an option that its program does not know",
-    doc="""Every option is one that the program takes.
+    doc="""Every option is one that its program accepts.
 
-    `uv sync` installs into an environment of the project; --system is an option of `uv pip` alone.""",
+    `uv sync` installs into the project's environment; only `uv pip` has the option --system.""",
     fix="Remove the option.",
     references=("https://docs.astral.sh/uv/reference/cli/#uv-sync",),
 )
 COMMANDS_JOINED = image_fault(
     "image.commands-joined",
-    title="A command takes the next one for its arguments",
-    doc="""Every command ends where the next one begins: && stands between them, and no backslash before a RUN.
+    title="A command treats the next one as its arguments",
+    doc="""Every command ends before the next one begins: && separates them, and no backslash precedes a RUN.
 
-    apt-get then takes the words of the next command for its own: "The update command takes no arguments".""",
+    Otherwise, apt-get treats the words of the next command as its own arguments: "The update command takes no
+    arguments".""",
     fix="Write && between the two commands.",
     references=("https://docs.docker.com/build/building/best-practices/#run",),
 )
 LIST_MISSING = image_fault(
     "image.list-missing",
-    title="pip installs from a list that nothing puts into the image",
-    doc="""A list that pip reads is copied into the image before.
+    title="pip installs from a requirements file that is never copied into the image",
+    doc="""A requirements file is copied into the image before pip reads it.
 
-    COPY, ADD, or a bind mount brings it; without them, pip stops with "Could not open requirements file".""",
+    COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file".""",
     fix="Copy the file into the image before the command.",
     references=("https://docs.docker.com/reference/dockerfile/#copy",),
 )
 CUDA_MISMATCH = image_fault(
     "image.compiled-for-other-cuda",
-    title="A package is compiled with another CUDA than torch was built for",
-    doc="""The CUDA compiler and the torch that a package is compiled for are of one major version.
+    title="A package is compiled with a different CUDA from the one torch was built for",
+    doc="""The CUDA compiler and the torch that a package is compiled for have the same CUDA major version.
 
-    torch compares them before it compiles anything, and stops where they differ.""",
-    fix="Install a torch for the CUDA of the image, or start from an image with the CUDA of torch.",
+    torch compares them before it compiles anything, and stops if they differ.""",
+    fix="Install a torch for the CUDA of the image, or start from an image with torch's CUDA.",
     references=threads("Dao-AILab/flash-attention#1421"),
 )

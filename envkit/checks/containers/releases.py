@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _without_cdi(environment: Environment, matrix: Matrix) -> Remedy:
-    """The way that the old engine has; a new one is for its distribution to bring."""
+    """The way that the old engine has; a new one is for its distribution to provide."""
     if seen(environment, "engine-without-cdi", "stat"):
         return remedy(
             environment,

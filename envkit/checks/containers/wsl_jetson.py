@@ -64,7 +64,7 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
-    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, else the newest."""
+    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, otherwise the newest."""
     own = environment.system.l4t_release.value
     name = items[0].framework.name if items else "pytorch"
     fitting = [
@@ -87,9 +87,9 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
     return remedy(
         environment,
         f"Install NVIDIA's PyTorch {wheel.version} for L4T {environment.system.l4t_release.get()}; the package index "
-        f"has none for this board.{other} Wheels of torchvision and torchaudio from the index do not fit it: build "
-        "their matching releases from source. If a requirements file lists torch, remove it there, because pip would "
-        "bring the other build back.",
+        f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
+        "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
+        "reinstall the other build.",
         "jetson-wheel",
         python=executable,
         file=wheel.file,
@@ -232,9 +232,9 @@ def _not_on_path(environment: Environment) -> Outcome | None:
         title=f"LD_LIBRARY_PATH omits {_OF_WINDOWS_DRIVER}, where WSL has libcuda",
         impact="Programs that look for libcuda.so in LD_LIBRARY_PATH do not find it, although the driver works.",
         remedy=Remedy(
-            f"Add {_OF_WINDOWS_DRIVER} to LD_LIBRARY_PATH. The command is for this shell; for new shells, also change "
-            "the line that sets the variable. If libcuda.so is not in that directory, run wsl --update in a Windows "
-            "terminal and update the Windows NVIDIA driver.",
+            f"Add {_OF_WINDOWS_DRIVER} to LD_LIBRARY_PATH. The command applies to this shell; for new shells, also "
+            "change the line that sets the variable. If libcuda.so is not in that directory, run wsl --update in a "
+            "Windows terminal and update the Windows NVIDIA driver.",
             (export("LD_LIBRARY_PATH", PATH(":".join((_OF_WINDOWS_DRIVER, *folders)))),),
         ),
     )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def _newer(environment: Environment, matrix: Matrix) -> Remedy:
-    """Docker Desktop brings its own copy; a Docker inside WSL has the package."""
+    """Docker Desktop provides its own copy; a Docker inside WSL has the package."""
     return Remedy(
-        f"With Docker Desktop, update it to {limit('docker-desktop-for-driver-555')} or later (in a Windows terminal, "
-        "with the first command, or in its own settings). With Docker installed inside WSL, update the package "
-        f"nvidia-container-toolkit to {limit('container-toolkit-for-wsl-driver-555')} or later there. Then start the "
-        "container again; the image and the driver can stay as they are.",
+        f"If you use Docker Desktop, update it to {limit('docker-desktop-for-driver-555')} or later (in a Windows "
+        "terminal, with the first command, or in its own settings). If Docker is installed inside WSL, update the "
+        f"package nvidia-container-toolkit there to {limit('container-toolkit-for-wsl-driver-555')} or later. Then "
+        "start the container again; the image and the driver can stay as they are.",
         (fixed("winget upgrade --id Docker.DockerDesktop"), fixed("nvidia-ctk --version")),
     )
 
@@ -32,7 +32,8 @@ def _newer(environment: Environment, matrix: Matrix) -> Remedy:
 _OLDER = Fault(
     "wsl-container-toolkit-too-old",
     "The container toolkit is older than the Windows driver needs",
-    impact="The container lacks the newer driver's libnvdxgdmal.so.1: nvidia-smi works in it, CUDA returns error 500.",
+    impact="The container lacks the newer driver's libnvdxgdmal.so.1: nvidia-smi works inside, but CUDA returns error "
+    "500.",
     remedy=_newer,
 )
 

@@ -1,4 +1,4 @@
-"""WSL beside a GPU whose Windows driver runs in TCC mode."""
+"""WSL next to a GPU whose Windows driver runs in TCC mode."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Rem
 _OLD_FOR_VIDEO = "The NVIDIA driver is too old for the program's video encoder (NVENC)"
 _KEEP_FOR_VIDEO = (
     "To keep the driver, use the last release or image of the program that worked with it: newer ones were built with "
-    "headers of a newer NVENC API (nv-codec-headers)."
+    "headers for a newer NVENC API (nv-codec-headers)."
 )
 
 
@@ -107,8 +107,8 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
         else "the CUDA version that nvidia-smi shows"
     )
     otherwise = (
-        f"To keep the driver, build the program with {to_keep}, or install its build for that version. In a conda "
-        f"environment, pin cuda-version={own.release(2) if own else 'X.Y'}."
+        f"To keep the driver, build the program with {to_keep}, or install the program's build for that version. In a "
+        f"conda environment, pin cuda-version={own.release(2) if own else 'X.Y'}."
     )
     given = newer_driver(environment, matrix, max(newer, default=None), otherwise)
     names = managers(environment)
@@ -178,7 +178,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     elif found and loaded(environment) is False:
         yield skip("no driver is loaded, so its version does not matter")
     elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment, matrix):
-        yield skip("the text names a driver that is needed, and none that is older")
+        yield skip("the text names a required driver, and no older one")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
@@ -199,7 +199,7 @@ def _reported(environment: Environment, matrix: Matrix) -> Outcome | None:
         return _TOO_OLD.found(
             message_evidence(environment, messages),
             title=f"Driver {installed(environment)} is too old: {wanted} or newer is needed",
-            impact="The program cannot use the GPU, or lacks what needs the newer driver.",
+            impact="The program cannot use the GPU, or lacks the feature that needs the newer driver.",
         )
     if _of_video(messages):
         return _TOO_OLD.reported(environment, title=_OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
@@ -348,7 +348,7 @@ def _words(items: tuple[object, ...]) -> str:
     layer=Layer.TOOLKIT,
     rank=95,
     any_of=("driver.driver_cuda_version", "nvcc", "cuda_toolkits", "messages"),
-    fix="No action needed: the three numbers mean different things.",
+    fix="No action needed: the three versions mean different things.",
     references=threads("e3nn/e3nn#1", "mit-han-lab/torchsparse#79"),
 )
 def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -101,7 +101,8 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     rank=25,
     any_of=("pythons", "messages"),
     explained_by=("libcudart-missing",),
-    fix="Install the cuDNN wheel of the major release that the program needs, and make sure that the program finds it.",
+    fix="Install the cuDNN wheel for the major version that the program needs, and make sure that the program finds "
+    "it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),
 )
 def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -160,7 +161,7 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
     elif reported := _MIXED.reported(environment):
         yield reported
     elif any(python.cudnn_sublibraries for python in judged(environment)) or _cudnns(environment):
-        yield ok("each cuDNN is from one release", evidence=_present(environment)[:3])
+        yield ok("no directory mixes cuDNN releases", evidence=_present(environment)[:3])
     else:
         yield nothing_to_judge(environment, "cuDNN")
 

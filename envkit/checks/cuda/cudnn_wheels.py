@@ -26,7 +26,7 @@ def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
 
 
 def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnvironment | None, major: str) -> Remedy:
-    """The newest wheel of that major release for the CUDA in use: beside another cuDNN, in a folder of its own.
+    """The newest wheel of that major release for the CUDA in use: next to another cuDNN, in a folder of its own.
 
     All wheels write one folder, so that installing cuDNN 8 takes away the cuDNN 9 that a framework in the same
     environment loads.
@@ -38,7 +38,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
             "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
             "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
             "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
-            "nothing, install the major release of cuDNN that the program's documentation names.",
+            "nothing, install the cuDNN major version that the program's documentation names.",
             "find-cudnn",
         )
     known = _cuda_in_use(python) or _cuda_of_toolkits(environment)
@@ -80,7 +80,7 @@ def cudnn_for_build(
     wheels = {row.pip_package.partition("=")[0] for row in matrix.cudnns if row.pip_package}
     fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
     if built is None or not fitting:
-        advice = "Upgrade that cuDNN, within the build's major release, to a version that is at least as new."
+        advice = "Upgrade that cuDNN, within the build's major version, to a release that is at least as new."
         line = _cuda_line(environment, matrix, rows)
         if line is None or built is None:
             return Remedy(advice)
@@ -93,9 +93,8 @@ def cudnn_for_build(
         )
     executable = (python.executable if python is not None else "") or "python"
     advice = (
-        f"Load a newer cuDNN {built.major} before that one; this needs no administrator rights, and other "
-        f"programs keep their own. "
-        "The second command applies to this shell only."
+        f"Make programs load a newer cuDNN {built.major} before that one; this needs no administrator rights, and "
+        "other programs keep their own. The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=fitting[-1], major=built.major)
 
@@ -109,7 +108,8 @@ def _cuda_line(environment: Environment, matrix: Matrix, rows: list[CudnnRelease
 
 
 def _holds(python: PythonEnvironment, major: str) -> bool:
-    """True where the environment's packages are listed and none brings or asks for a cuDNN of another major release."""
+    """True where the environment's packages are listed and none provides or asks for a cuDNN of another major
+    release."""
     lines = [line.replace(" ", "") for item in python.distributions for line in item.requires]
     lines += [f"{item.name}=={item.version}" for item in installed_wheels(python)]
     others = [line for line in lines if line.startswith(_FAMILY) and f"=={major}." not in line]
@@ -117,7 +117,8 @@ def _holds(python: PythonEnvironment, major: str) -> bool:
 
 
 def _cuda_in_use(python: PythonEnvironment | None) -> str:
-    """The CUDA of the environment's frameworks, else of its wheels of CUDA libraries; '' where neither is there."""
+    """The CUDA of the environment's frameworks, otherwise of its wheels of CUDA libraries; '' where neither is
+    there."""
     if python is None:
         return ""
     wheels = {item.name.rpartition("-cu")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
@@ -126,7 +127,7 @@ def _cuda_in_use(python: PythonEnvironment | None) -> str:
 
 
 def _cuda_of_toolkits(environment: Environment) -> str:
-    """The CUDA of the toolkits that are installed, where they are of one major release; else ''."""
+    """The CUDA of the toolkits that are installed, where they are of one major release; otherwise ''."""
     toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
     majors = {str(toolkit.version.major) for toolkit in toolkits}
     return majors.pop() if len(majors) == 1 else ""

@@ -75,7 +75,7 @@ def _of_soname(wheel: str, library: str) -> str:
 
 
 def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """Names of CUDA libraries before 11 say their release, which is installed beside another."""
+    """Names of CUDA libraries before 11 say their release, which is installed next to another."""
     library = named(messages, "library") or ""
     if "libnvvm" in library:
         return Remedy(
@@ -95,7 +95,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             f"The program was built for CUDA {wanted}, which does not support this GPU. Do not install or link that "
             "release: use the program's build for the CUDA release installed here. To build it yourself, in the "
             "program's source directory: set the CUDA directory in its configuration, which the first command finds, "
-            f"to {there}; remove the old objects, or make finds nothing to do; and build again.",
+            f"to {there}; remove the old object files (otherwise, make finds nothing to do), and build again.",
             steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
@@ -114,7 +114,10 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
     if name == "onnxruntime" and on_windows(environment):
         return onnx_on_windows(environment, matrix, messages)
     if family := _mxnet(environment):
-        why = f"mxnet-cu{family} is for a CUDA that this GPU or this machine does not have: install another build."
+        why = (
+            f"mxnet-cu{family} is for a CUDA version that this GPU or this machine does not support: install another "
+            "build."
+        )
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
     why = "No wheel provides it: install a framework and a CUDA that match."
     return bring(environment, matrix, name, why, messages=messages)
@@ -263,7 +266,7 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
 
 
 def _wheel(python: PythonEnvironment, soname: str) -> str:
-    """The wheel that brings a library, in the release that an installed package pins, if one does."""
+    """The wheel that provides a library, in the release that an installed package pins, if one does."""
     cuda = next((framework.cuda for framework in python.frameworks if framework.cuda is not None), None)
     package = package_of(soname, cuda)
     for line in (line for item in python.distributions for line in item.requires):
@@ -279,7 +282,7 @@ def _wheel(python: PythonEnvironment, soname: str) -> str:
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-wheels-pin-conflict",),
-    fix="Remove the CUDA directory from LD_LIBRARY_PATH, or install nvidia-nvjitlink in the release of the "
+    fix="Remove the CUDA directory from LD_LIBRARY_PATH, or install the nvidia-nvjitlink release that matches the "
     "other wheels.",
     references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
 )
@@ -307,7 +310,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 evidence,
                 subject=python.prefix,
                 remedy=Remedy(
-                    "Install it in the release of the other wheels.",
+                    "Install the release that matches the other wheels.",
                     (pip(python, "install", "--upgrade", REQUIREMENT(f"{name}=={base.release(2)}.*")),),
                 ),
             )

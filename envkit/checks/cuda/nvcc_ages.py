@@ -27,7 +27,7 @@ def refused_target(environment: Environment, check_id: str) -> str:
 def not_yet(environment: Environment, matrix: Matrix) -> str:
     """The target that nvcc refused because it is too old for it; '' where it may have dropped it.
 
-    The same words tell of both. Only a toolkit later than the last one with this target has dropped it.
+    The same words describe both. Only a toolkit later than the last one with this target has dropped it.
     """
     from envkit.compat.gpu import target_span
 
@@ -38,7 +38,7 @@ def not_yet(environment: Environment, matrix: Matrix) -> str:
 
 
 def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
-    """The toolkit that a build uses, else the newest one that the text names, that is for the system, or that the
+    """The toolkit that a build uses, otherwise the newest one that the text names, that is for the system, or that the
     driver runs.
     """
     from envkit.compat.driver import branch_of

@@ -35,9 +35,9 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return remedy(
             environment,
-            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual "
-            "components, add an older MSVC toolset, open the x64 Native Tools prompt with it as below, and rebuild in "
-            "a fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
+            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual components, add an "
+            "older MSVC toolset, open the x64 Native Tools prompt with that toolset as shown below, and rebuild in a "
+            "fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
             "older-msvc",
         )
     place = build_nvcc(environment)
@@ -185,7 +185,8 @@ def _named(compiler: HostCompiler) -> tuple[Command, ...]:
 
 
 def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
-    """True when the distribution found has that GCC beside its own, as far as our table knows, or is unknown itself."""
+    """True when the distribution found has that GCC next to its own, as far as our table knows, or is unknown
+    itself."""
     observed = environment.system.os
     row = matrix.operating_system(observed.get().os_id) if observed.known else None
     if row is None or row.family == "suse":
@@ -274,7 +275,7 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
 
 
 def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
-    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; else the first."""
+    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; otherwise the first."""
     built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
     fitting = [
         cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)
@@ -286,7 +287,7 @@ def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
     """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
     evidence = message_evidence(environment, seen(environment, DROPPED))
     if fault is _DROPPED:
-        return ok(f"nvcc is too old for sm_{target}: see the other check", evidence=evidence)
+        return ok(f"nvcc is too old for sm_{target}: see nvcc-too-old-for-gpu", evidence=evidence)
     return fault.found(evidence, title=f"nvcc is too old for the target sm_{target}")
 
 
@@ -314,7 +315,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     elif reported := fault.reported(environment, title=said):
         yield reported
     elif place is None:
-        yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
+        yield skip("there is no nvcc to compile with", evidence=[known(environment, "nvcc")])
     elif gpu_present(environment) is False:
         yield skip("there is no GPU to compile for")
     elif row is None or not gpus:
@@ -346,7 +347,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
                     title=f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
                     subject=gpu.subject,
                     status=Status.WARN,
-                    impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
+                    impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
                     remedy=Remedy(
                         f"CUDA {first} is the first release that supports it.",
                         install_cuda(environment, first) if first else (),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
-    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; else a newer one beside it."""
+    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
     if python is not None and installed_wheels(python):
         advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
@@ -35,8 +35,8 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             "In a notebook, variables reach the runtime too late: upgrade the runtime's own cuDNN to the "
             f"{built.major}.x that TensorFlow was built with, in the first cell, and restart the runtime (Runtime > "
-            "Restart). A new runtime needs it again. Or keep the TensorFlow that Colab brings, and install only the "
-            "releases of other packages that fit it.",
+            "Restart). A new runtime needs it again. Or keep the TensorFlow that comes with Colab, and install only "
+            "releases of other packages that are compatible with it.",
             "colab-cudnn",
             major=built.major,
             version=built.release(2),
@@ -45,9 +45,9 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
         root = _root_of(environment, python)
         return remedy(
             environment,
-            f"The environment has cuDNN {conda} itself, but LD_LIBRARY_PATH names directories with an older one, "
-            "which is found first: put the environment's own directory before them, for this shell, and take the old "
-            "cuDNN out of the line that sets the variable (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile).",
+            f"The environment has cuDNN {conda} itself, but LD_LIBRARY_PATH names directories with an older one, which "
+            "is found first: put the environment's own directory before them, for this shell, and remove the old "
+            "cuDNN from the line that sets the variable (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile).",
             "own-lib-first" if root else "conda-lib-first",
             root=root,
         )
@@ -55,7 +55,7 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _of_conda(python: PythonEnvironment, built: Version | None) -> str:
-    """The cuDNN that conda brought into the environment, where it is new enough; else ''."""
+    """The cuDNN that conda brought into the environment, where it is new enough; otherwise ''."""
     item = next((item for item in python.distributions if item.name == "cudnn" and item.installer == "conda"), None)
     own = Version.find(item.version) if item is not None else None
     return str(own) if own is not None and built is not None and own.release(2) >= built.release(2) else ""
@@ -73,9 +73,9 @@ def _without_cudnn(environment: Environment) -> Remedy | None:
         return None
     name = named(lines, "name") or "that name"
     return Remedy(
-        f"These sources of Caffe use {name}, which the installed header cudnn.h does not have yet: it came with cuDNN "
-        "4. Either replace the cuDNN in /usr/local/cuda by version 4 or 5 (headers and libraries, from NVIDIA's "
-        "archive of cuDNN for this CUDA), or compile without cuDNN, as below: it works at once, somewhat slower.",
+        f"This Caffe source uses {name}, which the installed cudnn.h does not have yet: it came with cuDNN 4. Either "
+        "replace the cuDNN in /usr/local/cuda with version 4 or 5 (headers and libraries, from NVIDIA's cuDNN archive "
+        "for this CUDA), or compile without cuDNN, as below: that works right away, but runs somewhat slower.",
         (
             fixed("sed -i.bak 's/^USE_CUDNN := 1/# USE_CUDNN := 1/' Makefile.config"),
             fixed("make clean"),

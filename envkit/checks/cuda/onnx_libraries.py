@@ -30,7 +30,7 @@ _NAME = "onnxruntime"
 
 
 def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda: str) -> Remedy | None:
-    """The remedy that brings the whole set for CUDA `cuda`; None where the message is of another program."""
+    """The remedy that provides the whole set for CUDA `cuda`; None where the message is of another program."""
     build = _build(environment, matrix, cuda) if _ITS_OWN.search(text) else None
     if build is None or build.cudnn is None:
         return None
@@ -48,28 +48,28 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
 
 
 def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """Back to the release that ran with the CUDA that is there; else its libraries as wheels, and on PATH."""
+    """Back to the release that ran with the CUDA that is there; otherwise its libraries as wheels, and on PATH."""
     python = named_python(environment)
     before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
     if before:
         return Remedy(
             f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
-            "requirements. Newer releases from the package index are built for another CUDA and cuDNN.",
+            "requirements. Newer releases on the package index are built for a different CUDA and cuDNN.",
             (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
         )
     given = bring(
         environment,
         matrix,
         "onnxruntime",
-        f"Install the libraries of ONNX Runtime's CUDA with it. {ON_PATH} In a program of your own, "
-        "onnxruntime.preload_dlls() before the first session does the same, where that release has it.",
+        f"Install the libraries of the CUDA version that ONNX Runtime was built for. {ON_PATH} In your own program, "
+        "calling onnxruntime.preload_dlls() before the first session does the same, if the release has it.",
         messages=messages,
     )
     return Remedy(given.advice, (*given.steps, print_folders(python.executable)))
 
 
 def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuild | None:
-    """The installed release's build for this CUDA where it is told, else the newest one."""
+    """The installed release's build for this CUDA where it is reported, otherwise the newest one."""
     rows = [row for row in matrix.builds(_NAME) if row.cuda is not None and str(row.cuda.major) == cuda and row.cudnn]
     own = [release(item.version) for item in first_python(environment).distributions if item.name.startswith(_NAME)]
     told = [row for row in rows if any(version is not None and row.version.starts_with(version) for version in own)]
@@ -77,7 +77,7 @@ def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuil
 
 
 def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: str) -> Remedy:
-    """For a program without Python: in its image, or beside the toolkits that are there."""
+    """For a program without Python: in its image, or next to the toolkits that are there."""
     needs = f"ONNX Runtime for CUDA {cuda} needs CUDA {cuda} with cuDNN {cudnn}, and includes neither."
     if in_image(environment):
         tag = _tag(environment, matrix, cuda, cudnn)
@@ -86,7 +86,7 @@ def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: s
             if tag
             else ("Install both in its image")
         )
-        return Remedy(f"{needs} {start}; what is installed on the host does not get into the container.")
+        return Remedy(f"{needs} {start}; the container does not see what is installed on the host.")
     toolkit = max((row.release for row in matrix.toolkits if str(row.release.major) == cuda), default=None)
     if toolkit is None:
         return Remedy(needs)

@@ -139,7 +139,7 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
                     subject=python.prefix,
                     impact="torch.compile and XLA cannot generate code for this GPU.",
                     remedy=Remedy(
-                        "Name a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
+                        "Point Triton to a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
                     ),
                     status=Status.WARN,
                 )

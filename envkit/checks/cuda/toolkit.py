@@ -37,7 +37,8 @@ def toolkit_evidence(toolkit: CudaToolkit) -> Evidence:
 
 
 def toolkit_row(version: Version, matrix: Matrix) -> Toolkit | None:
-    """The table row of a toolkit version, else of the newest of its release line; None for one that is not listed."""
+    """The table row of a toolkit version, otherwise of the newest of its release line; None for one that is not
+    listed."""
     exact = matrix.toolkit(version)
     if exact is not None:
         return exact
@@ -88,7 +89,7 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
-    """CUDA_HOME for the CUDA of PyTorch: as its own message names it, else of what is installed."""
+    """CUDA_HOME for the CUDA of PyTorch: as its own message names it, otherwise of what is installed."""
     said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
     torch = _torch_with_cuda(environment)
     built_with = Version.find(said) if said else torch[0].framework.cuda if torch else None
@@ -190,7 +191,7 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     elif not torch:
         yield nothing_to_judge(environment, "PyTorch with CUDA")
     elif place is None:
-        yield skip("there is no nvcc that could differ", evidence=[known(environment, "nvcc")])
+        yield skip("there is no nvcc to compare", evidence=[known(environment, "nvcc")])
     else:
         for item in torch:
             yield _nvcc_against(environment, place, item)
@@ -216,7 +217,7 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
         )
     if nvcc.release(2) != cuda.release(2):
         return ok(
-            f"nvcc {nvcc.release(2)} and PyTorch's {cuda} share a major release",
+            f"nvcc {nvcc.release(2)} and PyTorch's {cuda} have the same major version",
             subject=item.subject,
             evidence=evidence,
         )
@@ -299,7 +300,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         told = only_told(environment)  # where it lacks the others
         yield unknown("one CUDA toolkit is shown") if told else ok("one CUDA toolkit", evidence=evidence)
     elif wanted.release(2) == first.release(2):
-        yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
+        yield ok(f"PATH selects the right one ({first}) of {max(len(releases), 1)} toolkits", evidence=evidence)
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
         other = f"CUDA_HOME names {wanted.release(2)}" if named else f"the newest toolkit is {wanted.release(2)}"

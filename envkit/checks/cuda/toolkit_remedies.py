@@ -16,14 +16,15 @@ _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 
 
 def at_another_place(environment: Environment) -> Remedy | None:
-    """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; else None."""
+    """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; otherwise
+    None."""
     home = named(seen(environment, "toolkit-missing", "colon"), "home")
     if home:
         return remedy(
             environment,
-            "The toolkit is there: CUDA_HOME begins with a colon, as if it were a list. Set it to the directory alone, "
-            "correct the line that sets it (grep -n CUDA_HOME ~/.bashrc ~/.profile), delete what was half built, and "
-            "start the program again.",
+            "The toolkit is installed, but CUDA_HOME begins with a colon, as if it were a list. Set it to just the "
+            "directory, correct the line that sets it (grep -n CUDA_HOME ~/.bashrc ~/.profile), delete the partial "
+            "build, and start the program again.",
             "use-toolkit",
             "drop-built",
             root=home,
@@ -38,8 +39,9 @@ def _without_root(environment: Environment) -> Remedy:
     return remedy(
         environment,
         "A prebuilt wheel of the extension needs none of this. Otherwise install the toolkit of torch's CUDA into the "
-        "conda environment, which needs no root (on a cluster, a module does as well: module avail cuda). On a node "
-        "without a GPU, also name the target of the GPU that it will run on, in TORCH_CUDA_ARCH_LIST.",
+        "conda environment, which needs no root (on a cluster, an environment module works as well: module avail "
+        "cuda). On a node without a GPU, also set TORCH_CUDA_ARCH_LIST to the compute capability of the GPU that it "
+        "will run on.",
         "conda-toolkit",
     )
 
@@ -53,10 +55,10 @@ def one_toolkit(environment: Environment) -> Remedy:
         major = number["release"].replace(".", "") if number else ""
         wheel = f"cupy-cuda{major}" if major.startswith("10") else f"cupy-cuda{major[:2]}x" if major else "that release"
         return Remedy(
-            "This is no build: at run time, libnvrtc of one toolkit loads the builtins of another, because "
-            f"LD_LIBRARY_PATH lists two. Keep one of them: here {first}, for which CuPy has to be {wheel} (pip list "
-            "shows which is installed; for the other toolkit, keep its directory and its CuPy instead). Change the "
-            "line that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
+            "This is not a build error: at run time, libnvrtc from one toolkit loads the builtins of another, because "
+            f"LD_LIBRARY_PATH lists two. Keep one of them: here {first}, which requires {wheel} as the CuPy package "
+            "(pip list shows which is installed; for the other toolkit, keep its directory and its CuPy instead). "
+            "Change the line that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
             (export("LD_LIBRARY_PATH", PATH(first)),),
         )
     root = named(seen(environment, "several-toolkits-in-path", "detail-path"), "root") or DEFAULT_LINK

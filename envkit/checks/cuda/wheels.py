@@ -45,7 +45,7 @@ _NEEDED_EXACTLY = (
 
 
 def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
-    """The framework again, whose pins bring its wheels; those of another CUDA go first, as they share its folders."""
+    """The framework again, whose pins provide its wheels; those of another CUDA go first, as they share its folders."""
     why = "Reinstall the framework with the versions it pins, and put the other package in its own environment."
     item = next(installs(environment, "pytorch"), None)
     own = distribution(item.python, "torch") if item is not None else None
@@ -107,7 +107,7 @@ def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iter
             yield _pins(python, [fault for fault in faults if fault.owner.name == owner])
         if owners and not faults:
             yield ok(
-                f"the pins of {', '.join(owners[:3])} are met",
+                f"the versions that {', '.join(owners[:3])} pin are installed",
                 subject=python.prefix,
                 evidence=[Evidence("pythons.distributions", ", ".join(owners), python.prefix)],
             )
@@ -182,7 +182,7 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
                 ),
             )
         elif families:
-            yield ok(f"all NVIDIA wheels are of {next(iter(families))}", subject=python.prefix, evidence=evidence)
+            yield ok(f"all NVIDIA wheels are for {next(iter(families))}", subject=python.prefix, evidence=evidence)
     if not looked:
         yield nothing_to_judge(environment, "NVIDIA wheel")
 

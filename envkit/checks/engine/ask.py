@@ -28,7 +28,7 @@ _MOST_ASKED = "pytorch"
 
 
 def framework_of(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> str:
-    """The framework that the messages speak of, else the one installed, else the one that most ask for."""
+    """The framework that the messages speak of, otherwise the one installed, otherwise the one that most ask for."""
     for word in _words(tuple(messages)):
         framework = framework_by_package(matrix, word)
         if framework is not None:
@@ -112,7 +112,7 @@ def _python_of(environment: Environment) -> list[Word]:
 
 
 def install_cuda(environment: Environment, version: Version) -> tuple[Command, ...]:
-    """The commands that install a toolkit beside the others and build with it, in this shell."""
+    """The commands that install a toolkit next to the others and build with it, in this shell."""
     if on_windows(environment):
         return (run("winget", "install", "--id", "Nvidia.CUDA", "--version", VERSION(version.release(2))),)
     return (

@@ -100,7 +100,7 @@ class Command:
 
     @property
     def line(self) -> str:
-        """What may be pasted as it stands; this is the one place that quotes words."""
+        """What may be pasted as it is; this is the one place that quotes words."""
         return self.shell or " ".join(self._quoted(word) for word in self.words)
 
     def _quoted(self, word: str) -> str:
@@ -122,7 +122,7 @@ def run(*words: Word) -> Command:
 
 
 def fixed(text: str) -> Command:
-    """A command that is written out in the code: without shell syntax, which stands in remedies.csv alone."""
+    """A command that is written out in the code: without shell syntax, which is in remedies.csv alone."""
     quoted = not _QUOTES.isdisjoint(text)
     return Command(tuple(shlex.split(text) if quoted else text.split()))  # the first takes a hundred times as long
 

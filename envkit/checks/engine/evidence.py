@@ -44,6 +44,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "driver.nvml": "NVML",
     "driver.open_kernel_module": "open NVIDIA kernel module",
     "driver.params": "driver parameters",
+    "driver.uninitialised_gpus": "GPUs that the driver could not initialize",
     "driver.user_space": "user-space driver",
     "gpus": "GPU list from the driver",
     "host_compilers": "host compilers",
@@ -126,12 +127,12 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
 
 
 def only_told(environment: Environment) -> bool:
-    """True where a pasted text tells of packages: what lies in folders and files beside its list is not known."""
+    """True where a pasted text describes packages: what lies in folders and files next to its list is not known."""
     return environment.origin == PASTED
 
 
 def silent(environment: Environment, healthy: str, evidence: Evidence) -> Outcome:
-    """Health where no message tells of a fault that nothing else shows; a text that lacks it is no sign of health."""
+    """Health where no message describes a fault that nothing else shows; a text that lacks it is no sign of health."""
     return skip(ONLY_TOLD, evidence=[evidence]) if only_told(environment) else ok(healthy, evidence=[evidence])
 
 

@@ -21,7 +21,7 @@ _GPU = "GPU "
 
 
 def _of_gpu(subject: str) -> dict[str, object]:
-    """The blank `index` of a GPU that is told by its address alone: nvidia-smi takes either."""
+    """The blank `index` of a GPU that is reported by its address alone: nvidia-smi takes either."""
     address = pci_address(subject.removeprefix(_GPU)) if subject.startswith(_GPU) else None
     return {"index": address} if address else {}
 
@@ -53,7 +53,7 @@ class Fault:
         status: Status | None = None,
         **blanks: object,
     ) -> Outcome:
-        """The fault, shown by `evidence`. What is given here stands in place of the declared words.
+        """The fault, shown by `evidence`. What is given here is in place of the declared words.
 
         `blanks` are those of the actions' commands.
         """

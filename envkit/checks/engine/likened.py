@@ -1,6 +1,6 @@
 """What a text is like, where nothing else says what is wrong: the cause that reports in like words had, as a hint.
 
-It is told as a warning that is `possible` at most. No fact shows it, so the verdict stays "unknown".
+It is reported as a warning that is `possible` at most. No fact shows it, so the verdict stays "unknown".
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from envkit.model import PASTED, READS_LIKE, Environment, Message
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
 
-MARK = "(like known reports)"  # behind the place of evidence that is a likeness
-_IMPACT = "The words of this text are like those of reports with this cause. Nothing in it shows the cause itself."
+MARK = "(like known reports)"  # after the place of evidence that is a likeness
+_IMPACT = "The wording of this text resembles reports with this cause. Nothing in it shows the cause itself."
 _ANSWERED = (Status.FAIL, Status.WARN, Status.ERROR)
 
 
@@ -66,5 +66,8 @@ def _told(environment: Environment, hint: Message, silent: Finding, check: Check
 
 def _advice(check: Check) -> str:
     """What shows whether it is so, and what helps if it is."""
-    shown = "".join(f"`{command}` tells whether it is so. " for command in told_apart(check.id))
-    return f"Make sure first: envkit explain {check.id} says what shows it. {shown}Only if it is so: {check.fix}"
+    shown = "".join(f"`{command}` shows whether this is the cause. " for command in told_apart(check.id))
+    return (
+        f"Make sure first: envkit explain {check.id} says what to look for. {shown}Only if this is the cause: "
+        f"{check.fix}"
+    )

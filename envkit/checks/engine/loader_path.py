@@ -15,8 +15,8 @@ _MODULES = (
     "after the module load lines."
 )
 FOR_GOOD = (
-    "The command is for this shell; for new shells, also change the line that sets the variable "
-    "(grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
+    "The command applies to this shell; for new shells, also change the line that sets the variable (grep -n "
+    "LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
 )
 
 

@@ -11,8 +11,8 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "environment (System > Boot), or select another driver release under Apps > Settings.",
     "unraid": "On Unraid, the Nvidia-Driver plugin provides the driver: choose the version there, then restart "
     "the server.",
-    "synology": "On a Synology, the driver is a package of DSM, and no other one fits its kernel: look in the Package "
-    "Center for an update.",
+    "synology": "On a Synology, the driver is a DSM package, and no other driver works with its kernel: look in the "
+    "Package Center for an update.",
     "nixos": "On NixOS, set this in configuration.nix (hardware.nvidia), then run sudo nixos-rebuild switch.",
     "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
     "ostree": "This system's /usr is an image: layer the packages with rpm-ostree install, or rebase to an image that "

@@ -122,7 +122,7 @@ def _place(message: Message) -> tuple[str, str, int, str]:
 
 
 def any_pasted(environment: Environment, messages: Iterable[Message]) -> bool:
-    """Whether one of `messages` stands in a pasted text, and not in a log that was read."""
+    """Whether one of `messages` is in a pasted text, and not in a log that was read."""
     origins = _origins(environment)
     return any(origins.get(_place(message), ("",))[0] == "messages" for message in messages)
 

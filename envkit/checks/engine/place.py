@@ -17,7 +17,7 @@ from envkit.model import Environment
 _PYTHON = regex(r"(?:^|\$\()python(?= -[cm] )")
 _CONDA_PREFIX = regex(r"(?P<prefix>/.{1,200}/envs/[\w.-]{1,60})/bin/python[\d.]*")
 _BLANK = "IMAGE"  # where a command starts an image that the text may name
-_KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what stands before kubectl there
+_KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what is before kubectl there
 _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
 _TOOLKIT = ("envkit", "install", "--cuda")
 _SET_BY_MODULE = "/usr/local/cuda"  # of variables that a module sets itself

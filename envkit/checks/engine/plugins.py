@@ -56,7 +56,7 @@ def _checks_of(entry: EntryPoint, taken: set[str]) -> dict[str, Check]:
 def _loaded(entry: EntryPoint, label: str, taken: set[str]) -> dict[str, Check]:
     own = registered_by(entry.load, label)
     if clash := taken & own.keys():
-        raise ValueError(f"{', '.join(sorted(clash))} is the id of another check")
+        raise ValueError(f"{', '.join(sorted(clash))} is already the id of another check")
     for check in own.values():
         _refuse_form(check)
     return own

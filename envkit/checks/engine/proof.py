@@ -11,7 +11,7 @@ from envkit.model import PASTED, Environment
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
-_EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may stand in the others
+_EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
 def proven(environment: Environment, finding: Finding) -> Finding:
@@ -25,7 +25,11 @@ def proven(environment: Environment, finding: Finding) -> Finding:
     if len(paths) > 1 or any(_is_shown(environment, item) for item in finding.evidence):
         return finding
     missing = next(iter(paths), "")
-    title = f"the text does not show the {in_words(missing)}" if missing else "the text shows nothing that it needs"
+    title = (
+        (f"the text does not show the {in_words(missing)}")
+        if missing
+        else "the text shows nothing that this check needs"
+    )
     return replace(finding, status=Status.UNKNOWN, title=title)
 
 

@@ -58,7 +58,7 @@ class Check:
     rank: int = 50  # order within the layer, lower is more often the root cause
     fix: str = ""  # general fix in one or two sentences, for `envkit explain`
     references: tuple[str, ...] = ()
-    plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
+    plugin: str = ""  # name and version of the distribution that provides it; '' for envkit's own
     fault: Fault | None = None  # what it looks for; its messages decide where the facts do not
     elsewhere: tuple[MachineKind, ...] = ()  # where somebody else manages what it looks at
     weighs_messages: bool = False  # it says itself what its messages are worth; the runner asks it alone

@@ -97,7 +97,7 @@ _LABELS = {
     "yum": "RHEL 7 and its rebuilds",
 }  # whom their commands are for, the narrower first
 _BLANK = regex(r"\{([a-z]+)\}")
-FORMS = {  # what may stand in a blank of remedies.csv
+FORMS = {  # what may be in a blank of remedies.csv
     "address": PCI_ADDRESS,
     "architectures": ARCHITECTURES,
     "branch": NUMBER,

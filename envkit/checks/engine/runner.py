@@ -151,7 +151,7 @@ def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Fi
 
 
 def _complained_of(check: Check, environment: Environment) -> bool:
-    """Whether the text is about what the check only warns of: a message `id/complaint…` beside words that complain."""
+    """Whether the text is about what the check only warns of: a message `id/complaint…` next to words that complain."""
     return any(message.signature.startswith(f"{check.id}/complaint") for message in all_messages(environment))
 
 

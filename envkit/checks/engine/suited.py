@@ -37,15 +37,16 @@ _ASK_ADMINISTRATORS = (
     "If you do not administer this cluster, send its administrators the name of the node, and run your jobs on other "
     "nodes until then (Slurm: sbatch --exclude=NODE)."
 )
-_SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken back
+_SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "systemctl restart docker": "Restarting Docker stops its running containers.",
     "docker restart": "Restarting the container stops everything in it.",
     "--gpu-reset": "The GPU must be idle for a reset: stop its programs first, including monitoring and "
     "nvidia-persistenced.",
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
+    "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
     "apt-mark hold": "To undo the hold, run the same command with unhold.",
 }
-_OWN_PYTHONS = {  # of programs that bring one, in their folder: on Windows, elsewhere
+_OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
     "comfyui-portable": (".\\python_embeded\\python.exe", ""),
     "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
 }
@@ -68,8 +69,8 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     )
     if steps == given.steps and "bundled-python" in programs and any(map(_is_pip, given.steps)):
         return Remedy(
-            f"{given.advice} In place of python, write the path of the program's own python.exe: its packages are in "
-            "there.",
+            f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
+            "are.",
             given.steps,
         )
     if steps == given.steps:
@@ -101,8 +102,8 @@ def _inside(environment: Environment, given: Remedy) -> Remedy:
         return given
     lines = " && ".join(step.shell for step in steps if step not in given.steps)
     return Remedy(
-        f"{given.advice} In a container, run it as root, without sudo; it is lost with the container, so put it into "
-        f"the Dockerfile, too: RUN {lines}",
+        f"{given.advice} In a container, run it as root, without sudo; the change is lost with the container, so add "
+        f"it to the Dockerfile, too: RUN {lines}",
         steps,
     )
 
@@ -150,7 +151,7 @@ def _taken(words: list[str], option: str) -> str:
 
 
 def _by_project(environment: Environment, given: Remedy) -> Remedy:
-    """With the pip commands in the words of the project's manager: it would undo what pip does behind its back."""
+    """With the pip commands in the words of the project's manager: it would undo what pip does after its back."""
     calls = [_pip_call(step) for step in given.steps]
     if not any(calls):
         return given
@@ -174,8 +175,8 @@ def _toolkit_in_image(environment: Environment, given: Remedy) -> Iterator[str]:
     if any("envkit install --cuda" in step.line for step in given.steps) and in_container(environment):
         tag = _devel_image(environment, given)
         yield (
-            "In a container, this is lost when the container is removed: rather start from an image that has the "
-            f"toolkit ({tag or 'an nvidia/cuda or pytorch/pytorch tag with devel in its name'})."
+            "In a container, this is lost when the container is removed: it is better to start from an image that has "
+            f"the toolkit ({tag or 'an nvidia/cuda or pytorch/pytorch tag with devel in its name'})."
         )
 
 
@@ -245,7 +246,7 @@ def _uv(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -
     explicit = " There, add explicit = true to the new index, so that no other package is installed from it."
     has_index = any(call and call.index for call in calls)
     if has_index and on_windows(environment):
-        explicit += " A marker beside the source (sys_platform == 'linux') leaves Windows to PyPI: remove it."
+        explicit += " A marker next to the source (sys_platform == 'linux') makes Windows use PyPI: remove it."
     return Remedy(
         f"{given.advice} uv records the choice in pyproject.toml; uv sync would undo a plain pip install."
         f"{explicit if has_index else ''}",
@@ -313,8 +314,8 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
 def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
     return Remedy(
-        f"{given.advice} Put it into the notebook's install cell, replacing what that installs now, and restart the "
-        "runtime: a new runtime has only what that cell installs.",
+        f"{given.advice} Put it into the notebook's install cell, in place of what that cell installs now, and restart "
+        "the runtime: a new runtime has only what that cell installs.",
         tuple(_in_cell(step) for step in given.steps),
     )
 
@@ -322,8 +323,8 @@ def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]
 def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """%pip is the pip of the notebook's own kernel, which need not be the one of a shell."""
     return Remedy(
-        f"{given.advice} Run it in a cell of the notebook, whose kernel can be another Python than the shell's, and "
-        "restart the kernel afterwards.",
+        f"{given.advice} Run it in a notebook cell, because the kernel may use a different Python from the shell's, "
+        "and restart the kernel afterward.",
         tuple(_in_cell(step) for step in given.steps),
     )
 
@@ -387,5 +388,5 @@ def _restart(environment: Environment) -> str:
     gpus = gpus_of(environment)
     if len(gpus) > 1:
         which = "both" if len(gpus) == 2 else f"all {len(gpus)}"
-        return f"Rebooting stops the jobs on {which} GPUs: announce it or drain the node first."
+        return f"Rebooting stops the jobs on {which} GPUs: warn their users or drain the node first."
     return "Rebooting stops everything running on the machine."

@@ -25,7 +25,7 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
     if wanted := named(seen(environment, _ID), "wanted"):
         return Remedy(
             "Install the release that the message asks for, in the program's environment; or update the package that "
-            "asks for it, if a newer release accepts what is installed. pip check lists what does not fit.",
+            "asks for it, if a newer release accepts what is installed. pip check lists the conflicts.",
             (
                 run("python", "-m", "pip", "install", REQUIREMENT(wanted.rstrip(","))),
                 fixed("python -m pip check"),
@@ -33,7 +33,7 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return Remedy(
         "Use releases from the same period: update the package or the source that the traceback or the first error "
-        "names, or install the library release that its requirements name. pip check lists what does not fit.",
+        "names, or install the library release that its requirements name. pip check lists the conflicts.",
         (fixed("python -m pip check"),),
     )
 

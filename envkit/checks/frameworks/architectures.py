@@ -76,8 +76,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     wanted = Version.find(named(seen(environment, _NEWER, "detail-wanted"), "version") or "")
     if wanted is not None and name == "pytorch":
         why = (
-            f"{_BUILD} The requirements ask for {wanted}: their plain line installs its build for another CUDA again, "
-            "so write the line below there, too."
+            f"{_BUILD} The requirements ask for {wanted}: that line would reinstall the build for another CUDA, so "
+            "replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
@@ -172,7 +172,8 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
 
 
 def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outcome]:
-    """The outcomes of one build; a card that it left behind, beside one that it runs on, is no fault of a machine."""
+    """The outcomes of one build; a card that it left behind, next to one that it runs on, is not a fault of a
+    machine."""
     if not only_shown(environment) or all(outcome.status is not Status.OK for outcome in judged):
         return judged
     return [
@@ -184,7 +185,7 @@ def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outc
 
 
 def _alike(environment: Environment, matrix: Matrix, gpus: list[ComputeCapability]) -> list[Installed]:
-    """PyTorch where only its release is told, and none of its builds runs on these GPUs."""
+    """PyTorch where only its release is reported, and none of its builds runs on these GPUs."""
     found = []
     for item in installs(environment, "pytorch"):
         built = [each for _, each in variants(environment, matrix, item)]
@@ -220,7 +221,7 @@ def _architecture(
         return ok(
             f"{item.framework.package} has kernels for {own}"
             if fault is None
-            else f"see the other check for {gpu.title}",
+            else f"{gpu.title} is newer than this build; see arch-newer-than-build",
             subject=subject,
             evidence=evidence,
         )
@@ -264,7 +265,7 @@ class _Targets:
 
 
 def _targets(environment: Environment, item: Installed, matrix: Matrix) -> _Targets:
-    """Binary and PTX targets of the installation: from its own files, else from the table's row of its build."""
+    """Binary and PTX targets of the installation: from its own files, otherwise from the table's row of its build."""
     framework = item.framework
     if framework.sm_arch_list is not None:
         file = f"{framework.path} (fat-binary headers)".strip()
@@ -288,7 +289,7 @@ def _older_than_all(
 def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Message, ...]:  # noqa: A002
     """The messages of one of the two faults.
 
-    "No kernel image" fits both: it yields to one that names the other, and tells of a GPU that new builds leave out
+    "No kernel image" fits both: it yields to one that names the other, and describes a GPU that new builds leave out
     that it was dropped.
     """
     said = seen(environment, _DROPPED)
@@ -339,7 +340,7 @@ def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message
 
 
 def _only_slow(messages: tuple[Message, ...]) -> bool:
-    """Whether the messages tell of nothing but a slow start: the kernels are compiled from PTX, and then run."""
+    """Whether the messages describe nothing but a slow start: the kernels are compiled from PTX, and then run."""
     return bool(messages) and all(message.signature == _SLOW for message in messages)
 
 

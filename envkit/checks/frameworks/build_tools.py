@@ -1,4 +1,4 @@
-"""What a build needs beside nvcc: a host compiler, headers, CMake, and Visual Studio's files for CUDA."""
+"""What a build needs next to nvcc: a host compiler, headers, CMake, and Visual Studio's files for CUDA."""
 
 from __future__ import annotations
 

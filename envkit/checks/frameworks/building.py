@@ -38,7 +38,7 @@ def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, id, "detail-sdist"), *seen(environment, id))
     package, version = (named(messages, "package") or "").replace("_", "-"), named(messages, "version")
     words = (REQUIREMENT(f"{package}=={version}" if version else package),) if package else (PACKAGE,)
-    again = " Then install the rest of the list that named it." if package else ""
+    again = " Then install the rest of the requirements file that named it." if package else ""
     return Remedy(
         f"Install the build requirements into the environment, then build without isolation.{again}",
         (

@@ -1,4 +1,4 @@
-"""The build that serves this machine in place of the installed one, and the commands that bring it.
+"""The build that serves this machine in place of the installed one, and the commands that provide it.
 
 The resolver chooses, as for `envkit resolve`: what the driver, the GPUs, the Python or the system cannot run is never
 installed, and where it finds nothing the remedy says what would have to change.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from envkit.tables.rows import FrameworkBuild
 
 _WITH_COMPANIONS = ("comfyui", "comfyui-portable", "webui")  # programs that install all of torch's packages
-_LINES = 24  # of releases that are tried beside the installed one
+_LINES = 24  # of releases that are tried next to the installed one
 
 
 def replacement(
@@ -121,10 +121,10 @@ def installed_fits(environment: Environment, matrix: Matrix, found: Installed) -
 
 
 def _works(environment: Environment, matrix: Matrix) -> str:
-    """That a build was chosen for what is known: a text may tell of a GPU or a driver alone."""
+    """That a build was chosen for what is known: a text may describe a GPU or a driver alone."""
     if environment.origin != PASTED:
         return "works on this machine"
-    return "supports this GPU" if capable_gpus(environment, matrix) else "fits what the text describes"
+    return "supports this GPU" if capable_gpus(environment, matrix) else "matches what the text describes"
 
 
 def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
@@ -229,9 +229,9 @@ def plan_for(
 ) -> Plan | NoPlan:
     """What the resolver chooses for this machine and Python.
 
-    A build of `version` if one fits, else of the release nearest to it, else the best of all; where no version is
-    told, of a release that has all companions.
-    `native`: of a CUDA that compiles for the GPUs, as PTX of an older one is what fails or takes minutes.
+    A build of `version` if one fits, otherwise of the release nearest to it, otherwise the best of all; where no
+    version is reported, of a release that has all companions. `native`: of a CUDA that compiles for the GPUs, as PTX of
+    an older one is what fails or takes minutes.
     """
     from envkit.solver.knowledge import knowledge_of
     from envkit.solver.query import Query
@@ -296,7 +296,7 @@ def _usual(matrix: Matrix, name: str, *, oldest: bool) -> Iterator[VersionSpec]:
 
 
 def _nearest(matrix: Matrix, name: str, version: Version) -> Iterator[VersionSpec]:
-    """That version, then its line and the lines beside it, the nearest first and of two the newer."""
+    """That version, then its line and the lines next to it, the nearest first and of two the newer."""
     yield VersionSpec((("==", version),))
     lines = sorted({build.version.release(2) for build in matrix.builds(name)})
     after = [*lines[1:], None]
@@ -336,7 +336,7 @@ def _exactly(version: Version | None) -> VersionSpec | None:
 
 
 def _refusal(title: str, plan: Plan | NoPlan) -> str:
-    """What stands against every build, and the nearest change that would do."""
+    """What is against every build, and the nearest change that would do."""
     conflicts = getattr(plan, "conflicts", ())
     against = f" ({' with '.join(conflicts[0].between)})" if conflicts else ""
     ways = [
@@ -344,8 +344,8 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
-    nearest = f" What would fit: {'; or '.join(ways)}." if ways else ""
-    return f"envkit knows no build of {title} for this machine as it is{against}.{nearest}"
+    nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
+    return f"envkit knows no build of {title} that works on this machine as it is{against}.{nearest}"
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:
@@ -356,7 +356,7 @@ def _libraries(choice: Choice, *, windows: bool) -> str:
 
 
 def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: bool) -> str:
-    """What the build needs that is not known of this machine, or that pip does not bring."""
+    """What the build needs that is not known of this machine, or that pip does not provide."""
     build, needs = choice.builds[0], []
     if found.python.version is None and build.pythons:
         needs.append(f"Python {build.pythons[0]} to {build.pythons[-1]}")

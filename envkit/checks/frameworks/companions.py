@@ -1,4 +1,5 @@
-"""torchvision and torchaudio beside a torch that stays: which release goes with it, and the command that brings it."""
+"""torchvision and torchaudio next to a torch that stays: which release goes with it, and the command that provides
+it."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 SHOW = fixed("python -m pip show torch torchvision torchaudio")
 ASK = Remedy(
-    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the "
-    "exact releases, run envkit doctor there, or give it the output of this command.",
+    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the exact "
+    "releases, run envkit doctor there, or pass it the output of this command.",
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
@@ -69,7 +70,7 @@ def _install(python: PythonEnvironment, partner: Distribution, line: str, row: F
 
 
 def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> FrameworkBuild | None:
-    """The build that `torch.__version__` names: of its tag's index where it has one, else of the default index."""
+    """The build that `torch.__version__` names: of its tag's index where it has one, otherwise of the default index."""
     own, tag = release(version), local_tag(version)
     rows = [row for row in matrix.builds("pytorch") if row.version == own]
     if not tag:

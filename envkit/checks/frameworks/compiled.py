@@ -1,4 +1,4 @@
-"""Programs and extensions that hold kernels of their own: no build of a framework brings those for another GPU."""
+"""Programs and extensions that hold kernels of their own: no build of a framework provides those for another GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "-
 
 
 def compiled_extension(environment: Environment, found: Installed, capability: str) -> Remedy:
-    """The framework has code for this GPU: a package beside it was compiled for others."""
+    """The framework has code for this GPU: a package next to it was compiled for others."""
     beside = [item for item in found.python.distributions if item.name in _EXTENSIONS]
     ready = [name for name in _READY_MADE if any(item.name == name for item in beside)]
     if "sglang" in managers(environment) or (ready and len(ready) == len(beside)):
@@ -40,7 +40,8 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
 
 
 def _without_source(found: Installed, names: list[str], capability: str) -> Remedy:
-    """Packages that bring compiled code for chosen GPUs and no source to compile: pip cannot build them for another."""
+    """Packages that provide compiled code for chosen GPUs and no source to compile: pip cannot build them for
+    another."""
     those = " and ".join(names)
     other = (
         "On this card, serve the model with another engine (vLLM, llama.cpp)"
@@ -49,8 +50,8 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
     )
     return Remedy(
         f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
-        f"ready-made code that has none for compute capability {capability or 'of this GPU'}, and without its source "
-        f"pip cannot compile it. {other}. An older release of {those} may still have had it."
+        f"prebuilt code that has none for compute capability {capability or 'of this GPU'}, and without its source pip "
+        f"cannot compile it. {other}. An older release of {those} may still include it."
     )
 
 
@@ -103,10 +104,10 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         )
     if "caffe" in managers(environment):
         return Remedy(
-            f"Build Caffe with code for {' and '.join(capability.split(';'))}: where no GPU is visible, as in docker "
-            "build, its CMake takes a list of architectures without them. Name them, in a fresh build directory and "
-            "in the Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). Who builds with make "
-            "names them in CUDA_ARCH of Makefile.config.",
+            f"Build Caffe with code for {' and '.join(capability.split(';'))}: if no GPU is visible, as in docker "
+            "build, its CMake uses a list of architectures that does not include them. Set them as below, in a fresh "
+            "build directory, and in the Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). "
+            "If you build with make, set them in CUDA_ARCH in Makefile.config.",
             steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
     targets = " and ".join(f"sm_{one} (compute_{one})" for one in number.split(";"))

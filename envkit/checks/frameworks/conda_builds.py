@@ -77,8 +77,8 @@ def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build
     if row is None or "pytorch" not in listed or found.framework.cuda is None:
         return None
     return Remedy(
-        f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one "
-        "step. A cuda module of another release is not needed: conda's PyTorch brings its own CUDA.",
+        f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one step. "
+        "A cuda module of another release is not needed: conda's PyTorch includes its own CUDA.",
         (_installed(found, row, listed),),
     )
 

@@ -66,9 +66,9 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         told = replace(environment.driver, driver_cuda_version=found(chosen, "message"))
         environment = replace(environment, driver=told)
         why = (
-            f"{why} --extra-index-url only adds an index: pip then takes the newest release of any, and on Windows "
-            "that of PyPI is a CPU build. So that the next pip install -r does not bring it back, put the lines of "
-            "torch into a file of their own, installed with --index-url, and pin them."
+            f"{why} --extra-index-url only adds an index: pip then takes the newest release from any index, and on "
+            "Windows, PyPI's is a CPU build. To keep the next pip install -r from reinstalling it, move the torch "
+            "lines into a separate file, install that file with --index-url, and pin the versions."
         )
     given = bring(environment, matrix, name, why, messages=messages)
     own, *companions = _CPU_PACKAGES.get(name, ("",))
@@ -87,11 +87,11 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
         (row for row in rows if version is not None and row.version.release(2) == version.release(2)), None
     )
     cudnn = f" and cuDNN {row.cudnn}" if row is not None and row.cudnn else ""
-    needs = f" It loads CUDA {row.cuda}{cudnn} from the system, and no other release." if row is not None else ""
+    needs = f" It loads CUDA {row.cuda}{cudnn}, and no other release, from the system." if row is not None else ""
     python = first_python(environment)
     return Remedy(
-        "In these releases, the package tensorflow is for the CPU alone: replace it by tensorflow-gpu. No flag of "
-        f"Keras is needed.{needs}",
+        "In these releases, the package tensorflow is CPU-only: replace it with tensorflow-gpu. No Keras flag is "
+        f"needed.{needs}",
         (
             pip(python, "uninstall", "-y", "tensorflow"),
             pip(python, "install", REQUIREMENT(f"tensorflow-gpu=={row.version if row is not None else version}")),
@@ -100,10 +100,10 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
-    """The extra of the installed release; where nothing tells which it is, pip is told to keep it."""
+    """The extra of the installed release; where nothing shows which it is, pip is told to keep it."""
     told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
     if not any(installs(environment, "jax")) and not told and manages_packages(environment):
-        return Remedy(f"{_EXTRA} Add it to the project's own list, with the release that its lock file names.")
+        return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release that its lock file names.")
     if any(installs(environment, "jax")) or told or on_windows(environment):
         return bring(environment, matrix, "jax", _EXTRA)
     return Remedy(
@@ -114,7 +114,7 @@ def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-_IDLE = "another framework uses the GPU here, and nothing shows that this one runs"
+_IDLE = "another framework uses the GPU here, and nothing shows that this one is used"
 _EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
@@ -142,7 +142,7 @@ _NO_PLUGIN = Fault(
     any_of=("pythons", "messages"),
     explained_by=("no-gpu-on-pci", "torch-replaced-by-dependency", "onnxruntime-two-packages", "tf-native-windows"),
     of_missing_gpu=True,
-    fix="Reinstall from the index of a CUDA build that fits the driver.",
+    fix="Reinstall from the index of a CUDA build that works with the driver.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -246,7 +246,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
 
 
 def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
-    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is told of."""
+    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is described."""
     inside = kind(environment) in (MachineKind.WSL1, MachineKind.WSL2)  # a Linux, whose plain install has CUDA
     if (
         inside
@@ -301,7 +301,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         if plugins and jaxlib and not _belong_together(item, plugins[0], jaxlib):
             yield _NO_PLUGIN.found(
                 evidence,
-                title=f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",
+                title=f"{plugins[0].name} {plugins[0].version} does not match jaxlib {jaxlib.version}",
                 subject=item.subject,
                 remedy=Remedy(
                     "Install the same release of both.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)

@@ -46,14 +46,15 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
 
 
 def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
-    """No wheel of OpenCV on the package index has CUDA; frameworks beside it are not at fault."""
+    """No wheel of OpenCV on the package index has CUDA; frameworks next to it are not at fault."""
     gpus = [str(own) for _, own in capable_gpus(environment, matrix)]
     releases = [match["version"] for one in messages if (match := _OPENCV_RELEASE.search(one.text))]
     return Remedy(
-        "The wheels of opencv-python and opencv-contrib-python are built without CUDA; CUDA and the frameworks on this "
-        "machine are not at fault. Either use the functions for the CPU (cv2.* in place of cv2.cuda.*), or uninstall "
-        "the wheel and compile OpenCV of the same release with opencv_contrib (WITH_CUDA=ON, CUDA_ARCH_BIN of this GPU"
-        f"{f', {gpus[0]}' if gpus else ''}). Then cv2.cuda.getCudaEnabledDeviceCount() gives the number of GPUs.",
+        "The wheels of opencv-python and opencv-contrib-python are built without CUDA; CUDA and the frameworks on "
+        "this machine are not at fault. Either use the functions for the CPU (cv2.* instead of cv2.cuda.*), or "
+        "uninstall the wheel and compile the same OpenCV release with opencv_contrib (WITH_CUDA=ON, CUDA_ARCH_BIN of "
+        f"this GPU{f', {gpus[0]}' if gpus else ''}). Then cv2.cuda.getCudaEnabledDeviceCount() returns the number of "
+        "GPUs.",
         ()
         if on_windows(environment) or any(_OF_WINDOWS in one.text for one in messages)
         else steps(environment, "opencv-cuda", capability=next(iter(gpus), ""), version=next(iter(releases), "")),
@@ -71,7 +72,7 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
     toolkit = _toolkit(environment)
     if toolkit is not None and _has_wheels(toolkit, python.version):
         return Remedy(
-            f"{why} The project has wheels with CUDA {toolkit}, which need no compiler.",
+            f"{why} The project has wheels for CUDA {toolkit}, which need no compiler.",
             (pip(python, *_ANEW, REQUIREMENT(f"{_LLAMA}{release}"), "--index-url", URL(f"{_WHEELS}{_tag(toolkit)}")),),
         )
     option = _option(version)

@@ -62,8 +62,8 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     if wanted := _its_torch(environment, matrix):
         return wanted
     return Remedy(
-        "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the "
-        "command prints all four. Or rebuild the extension in this environment, in the release that the program needs.",
+        "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
+        "prints all four. Or rebuild, in this environment, the extension release that the program needs.",
         (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
     )
 
@@ -78,8 +78,8 @@ def _other_abi(environment: Environment) -> Remedy | None:
     fitting = wheel.replace(f"cxx11abi{wrong}", f"cxx11abi{'FALSE' if wrong == 'TRUE' else 'TRUE'}")
     release_of = wheel.partition("-")[2].partition("+")[0]
     return Remedy(
-        "This wheel is for the other C++ ABI than the installed torch; its releases have the same one for this ABI. "
-        "Nothing has to be compiled, and the toolkit in /usr/local does not matter.",
+        "This wheel was built for a different C++ ABI from the installed torch's; the project publishes the same wheel "
+        "for this ABI. Nothing has to be compiled, and the toolkit in /usr/local does not matter.",
         (
             pip(
                 named_python(environment),
@@ -105,9 +105,9 @@ def _of_pyg(environment: Environment) -> Remedy | None:
     if "torch-sparse" in names and "torch-scatter" not in names:
         names.insert(0, "torch-scatter")  # it loads that one
     return Remedy(
-        f"The installed wheels are for another torch: install them from the page of torch {own}+{tag}, which stays. "
-        "Where a notebook or a requirements file names the page, correct it there too, and again after each update of "
-        "torch.",
+        f"The installed wheels are for another torch: install them from the page for torch {own}+{tag}; torch itself "
+        "stays. If a notebook or a requirements file names the page, correct it there, too, and again after each "
+        "torch update.",
         (
             pip(
                 python,
@@ -195,8 +195,8 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     place = ("--extra-index-url", URL(build.index_url)) if build is not None and build.index_url else ()
     wanted = f"xformers=={fitting[-1].version}"
     return Remedy(
-        f"xFormers {fitting[-1].version} is the release for torch {own}, which stays. Install it with the Python of "
-        "the program itself (of its venv or python_embeded directory), not with the system's.",
+        f"xFormers {fitting[-1].version} is the release for torch {own}; torch itself stays. Install it with the "
+        "program's own Python (the one in its venv or python_embeded directory), not with the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
     )
 
@@ -214,10 +214,10 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
     release_of = f"{item.name} {number}" if number else item.name
     forced = (export("FLASH_ATTENTION_FORCE_BUILD", "TRUE"),) if item.name == "flash-attn" else ()
     return Remedy(
-        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's "
-        "CUDA release and takes a long time. A wheel of the same release from the project's release page is faster, "
-        "if its name matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. Without "
-        "the extension (pip uninstall), most programs use a slower path.",
+        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's CUDA "
+        "release and takes a long time. Installing a wheel of the same release from the project's release page is "
+        "faster, if its name matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. "
+        "Without the extension (pip uninstall), most programs use a slower path.",
         (
             *forced,
             export("MAX_JOBS", "4"),
@@ -263,7 +263,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
             )
         if torch is not None and not looked and not only_told(environment):
             looked += 1
-            yield ok("compiled extensions fit torch", subject=python.prefix, evidence=[distribution_evidence(torch)])
+            yield ok("compiled extensions match torch", subject=python.prefix, evidence=[distribution_evidence(torch)])
     if reported := _FOREIGN.reported(environment):
         yield reported
     elif not looked:

@@ -78,11 +78,13 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
 
 
 def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:
-    """The fault where a message tells of it; no answer where frameworks are installed and none does."""
+    """The fault where a message describes it; no answer where frameworks are installed and none does."""
     if reported := fault.reported(environment):
         yield reported
     elif installed := next(installs(environment), None):
-        yield silent(environment, "no message about it", installed.evidence("version", installed.framework.version))
+        yield silent(
+            environment, "no error message points to it", installed.evidence("version", installed.framework.version)
+        )
 
 
 def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:
@@ -141,7 +143,8 @@ def _hidden_gpu(environment: Environment) -> bool:
 
 
 def capability(gpu: SeenGpu) -> ComputeCapability | None:
-    """What the GPU says of itself, else what its model is; None when models of several capabilities are possible."""
+    """What the GPU says of itself, otherwise what its model is; None when models of several capabilities are
+    possible."""
     for known in (gpu.nvml, gpu.pci):
         if known is not None and known.compute_capability is not None:
             return known.compute_capability
@@ -160,7 +163,7 @@ def capable_gpus(environment: Environment, matrix: Matrix) -> tuple[tuple[SeenGp
 
 
 def all_data_center(environment: Environment, matrix: Matrix) -> bool:
-    """True when every GPU is a data-centre model."""
+    """True when every GPU is a data-center model."""
     gpus = seen_gpus(environment, matrix)
     return bool(gpus) and all(gpu.data_center for gpu in gpus)
 

@@ -1,4 +1,4 @@
-"""vLLM, whose own kernels are compiled for one torch: only another release of it brings code for another GPU."""
+"""vLLM, whose own kernels are compiled for one torch: only another release of it provides code for another GPU."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _with_code(
 
 def _brought(environment: Environment, version: str, torch: Version, build: FrameworkBuild) -> Remedy:
     why = (
-        f"vLLM's own kernels are compiled for its torch, so another torch alone would break it: use vLLM {version} or "
+        f"vLLM's own kernels are compiled for its torch, so changing only torch would break it: use vLLM {version} or "
         f"newer, which is built for torch {torch} with CUDA {build.cuda}."
     )
     if in_container(environment) or managed_by(environment, "gpustack"):
         return Remedy(
-            f"{why} In a container, that is a newer image (of the program that starts vLLM, its next release; the "
-            "command is for vLLM's own); what is installed in a running container is lost with it.",
+            f"{why} In a container, use a newer image (the next release of the program that starts vLLM; the command "
+            "is for vLLM's own image); anything installed in a running container is lost with it.",
             (run("docker", "pull", IMAGE(f"vllm/vllm-openai:v{version}")),),
         )
     commands: tuple[Command, ...] = (

@@ -34,7 +34,8 @@ _PAGING_FILE = Fault(
 
 
 def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
-    """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not bring, the next patch of that torch."""
+    """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not provide, the next patch of that
+    torch."""
     text = said(environment, "windows-runtime-missing").lower()
     patch = _next_patch(environment, matrix) if "fbgemm" in text or "libomp140" in text else None
     if patch is not None:
@@ -76,9 +77,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         if patch is None:
             return None
         return Remedy(
-            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which Windows lacks and "
-            f"the Visual C++ runtime does not bring; {patch} does not need it. The index is of the CUDA that the most "
-            "drivers run; without one, pip installs a CPU build on Windows.",
+            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which neither Windows nor "
+            f"the Visual C++ runtime provides; {patch} does not need it. The index is for the CUDA version that most "
+            "drivers can run; without one, pip installs a CPU build on Windows.",
             (
                 pip(
                     named_python(environment),
@@ -148,4 +149,6 @@ def _loads(fault: Fault, environment: Environment) -> Iterator[Outcome]:
     elif environment.system.os.known and not on_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os")])
     elif environment.system.os.known and any(installs(environment)):
-        yield silent(environment, "no message about a library that does not load", known(environment, "system.os"))
+        yield silent(
+            environment, "no error message about a library that does not load", known(environment, "system.os")
+        )

@@ -55,7 +55,7 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
         first = limit("bitsandbytes-for-windows")
         return Remedy(
             f"bitsandbytes includes libraries for Windows since {first}: install that release or a newer one in the "
-            "program's own environment, and remove forks of it (bitsandbytes-windows).",
+            "program's own environment, and remove its forks (bitsandbytes-windows).",
             (
                 pip(python, "uninstall", "-y", "bitsandbytes", "bitsandbytes-windows"),
                 pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes>={first}")),

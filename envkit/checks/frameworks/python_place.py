@@ -53,8 +53,8 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     if room is not None and room != "/":
         return remedy(
             environment,
-            f"{who} in the temporary directory, which is full; {room} has room. Run this in a directory of yours on "
-            f"{room}, then {again}. It needs no administrator, and nothing has to be deleted.",
+            f"{who} in the temporary directory, which is full; {room} has room. Run this in a directory of your own on "
+            f"{room}, then {again}. It needs no administrator rights, and nothing has to be deleted.",
             "unpack-here",
         )
     if compiles:
@@ -78,7 +78,7 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     """pip's downloads and their unpacked files go to TEMP, on C: whatever the drive of the environment is."""
     starter = " Put the same two lines at the top of webui-user.bat." if "webui" in managers(environment) else ""
     where = f"{drive}:\\temp" if drive else "D:\\temp"
-    other = "" if drive else " (another drive than D: if that one is full)"
+    other = "" if drive else " (use a drive other than D: if that one is full)"
     return Remedy(
         f"pip downloads and unpacks in TEMP, which is on C: even where the environment is on another drive. Point it "
         f"to a drive with room{other}, then start again in the same Command Prompt.{starter}",

@@ -54,7 +54,7 @@ def _override(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_INDEX = Fault(
     _INDEX_ID,
     "The package index has no such build",
-    impact="pip and uv find no version there, whatever the Python or system.",
+    impact="pip and uv find no version there, regardless of the Python or the system.",
     remedy=_index_that_exists,
 )
 _NO_VIRTUAL_PACKAGE = Fault(

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 def _processor_remedy(environment: Environment, matrix: Matrix) -> Remedy:
     if kind(environment) is MachineKind.JETSON:
         return Remedy(
-            "A package's libraries misdetect the Jetson's processor: tell them which one it is, or go back to the "
-            "last NumPy release that worked.",
+            "A package's libraries misdetect the Jetson's processor: tell them which processor it is, or go back to "
+            "the last NumPy release that worked.",
             (fixed("export OPENBLAS_CORETYPE=ARMV8"), fixed("python3 -c 'import numpy'")),
         )
     if "proxmox" in managers(environment):
         return Remedy(
             "The virtual machine hides the processor's AVX instructions. On the Proxmox host, give it the host's CPU "
-            "model, and start it anew (a restart from inside is not enough); then the first command prints avx in it.",
+            "model, then stop it and start it again (a restart from inside is not enough); after that, the first "
+            "command, run inside it, prints avx.",
             (
                 fixed("grep -m1 -o -w avx /proc/cpuinfo"),
                 fixed("qm set VMID --cpu host"),
@@ -55,7 +56,8 @@ _INSTRUCTIONS = Fault(
     _INSTRUCTIONS,
     layer=Layer.FRAMEWORK_BUILD,
     rank=3,
-    fix="Find the import that crashes; install a build for this processor, or tell its libraries which one it is.",
+    fix="Find the import that crashes; install a build for this processor, or tell its libraries which processor it "
+    "is.",
     references=threads("numpy/numpy#18131", "tensorflow/tensorflow#17411", "tensorflow/tensorflow#18275"),
 )
 def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from envkit.solver.pip_calls import PipInstall
     from envkit.tables.rows import FrameworkBuild
 
-# What conda keeps beside the framework's own package: companions, and what chooses the CPU or the CUDA build.
+# What conda keeps next to the framework's own package: companions, and what chooses the CPU or the CUDA build.
 _CONDA_NAMES = {"torch": "pytorch"}  # pip's name of a framework whose package has another name in conda
 _CONDA_TOO = ("torchvision", "torchaudio", "cpuonly", "pytorch-cuda", "tensorflow-base")
 _LINE = regex(r"(?P<name>[A-Za-z0-9._-]+)(?P<extra>\[[^\]]*\])?(?:==(?P<release>[0-9][A-Za-z0-9.]*)(?:\+.*)?)?")
@@ -81,7 +81,7 @@ def _calls(choice: Choice) -> tuple[PipInstall, ...]:
 
 
 def pip_installs(choice: Choice) -> bool:
-    """True where pip brings every build that was chosen."""
+    """True where pip provides every build that was chosen."""
     from envkit.solver.pip_calls import installed_by_pip
 
     return all(installed_by_pip(build, choice) for build in choice.builds)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
-    """The last release with native support where it is known to have wheels for this Python, else WSL."""
+    """The last release with native support where it is known to have wheels for this Python, otherwise WSL."""
     last = _last_native(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
     own = item.python.version if item is not None else None
@@ -34,7 +34,7 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
     native = f", or TensorFlow {last.version} here, in Python {last.pythons[-1]} or older" if last else ""
     return Remedy(
         f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver, and the first command may "
-        "ask for a reboot. Then start programs with tf/bin/python in WSL.",
+        "ask for a reboot. After that, start programs with tf/bin/python in WSL.",
         (
             fixed("wsl --install"),
             fixed("wsl sudo apt-get update"),

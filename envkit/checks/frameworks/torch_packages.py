@@ -88,7 +88,7 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:
-    """The companions of torch that are installed beside it."""
+    """The companions of torch that are installed next to it."""
     return [item for name in TORCH_PACKAGES[1:] if (item := distribution(python, name)) is not None]
 
 
@@ -100,7 +100,7 @@ def _pinning(item: Installed) -> Distribution | None:
 
 
 def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
-    """With the constraints file that keeps the next installation from replacing what this one brings."""
+    """With the constraints file that keeps the next installation from replacing what this one provides."""
     pin = steps(environment, "pin-torch", python=executable or "python")
     advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
     return Remedy(advice, (*given.steps, *pin))
@@ -155,7 +155,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             if why:
                 yield _UNFIT.found(
                     evidence,
-                    title=f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
+                    title=f"{partner.name} {partner.version} does not match torch {torch.version}: {why}",
                     subject=python.prefix,
                     remedy=companion_remedy(environment, matrix, python, torch, partner),
                 )
@@ -163,7 +163,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                 title = f"which {partner.name} belongs to torch {torch.version} is not known"
                 yield unknown(title, subject=python.prefix, evidence=evidence)
             else:
-                yield ok(f"{partner.name} fits torch {torch.version}", subject=python.prefix, evidence=evidence)
+                yield ok(f"{partner.name} matches torch {torch.version}", subject=python.prefix, evidence=evidence)
     if reported := _UNFIT.reported(environment):
         yield reported
     elif not looked:
@@ -352,7 +352,11 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             title = f"which numpy {item.framework.package} was built for is not known"
             yield unknown(title, subject=item.subject, evidence=evidence)
         else:
-            yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
+            yield ok(
+                f"numpy {numpy.version} is compatible with {item.framework.package}",
+                subject=item.subject,
+                evidence=evidence,
+            )
     if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
         yield reported
     elif not looked:

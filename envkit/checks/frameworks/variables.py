@@ -168,8 +168,8 @@ _ASK_SCHEDULER = Remedy(
     (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
 )
 _OTHER_REQUEST = Remedy(
-    "The job requested a GPU with --gres and got none: some clusters allocate GPUs only with --gpus. Request one "
-    "that way (#SBATCH --gpus=1), and check what the job gets.",
+    "The job requested a GPU with --gres and got none: some clusters allocate GPUs only with --gpus. Request one that "
+    "way (#SBATCH --gpus=1), and check what the job is given.",
     (fixed("srun --gpus=1 nvidia-smi -L"),),
 )
 

@@ -38,7 +38,8 @@ _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
-    """The newest Python for which the release that the message names has wheels, else that of the newest release."""
+    """The newest Python for which the release that the message names has wheels, otherwise that of the newest
+    release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
@@ -79,8 +80,8 @@ def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple
     if steps == given.steps:
         return given
     return Remedy(
-        f"{given.advice} The part after + is what matters: without it, uv takes the file of the same release that has "
-        "none. Change the lines of the extra in pyproject.toml to the same releases.",
+        f"{given.advice} The part after + matters: without it, uv takes the file of the same release that has no such "
+        "part. Change the lines of the extra in pyproject.toml to the same releases.",
         steps,
     )
 
@@ -193,11 +194,11 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
     if "apptainer" in managers(environment):
         return Remedy(
-            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
-            "image whose distribution is as new as the host's (build it again from a newer base), or let NVIDIA's own "
-            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
+            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an image "
+            "whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own tool "
+            "choose what to mount: it leaves out the host's other libraries. For that, install "
             "nvidia-container-toolkit on the host first; the variable gives the container OpenGL and display libraries "
-            "too, not only CUDA. Then start your program in place of nvidia-smi.",
+            "too, not only CUDA. Then start your program instead of nvidia-smi.",
             (
                 fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
                 run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),

@@ -40,15 +40,15 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     advice = (
         "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."
         if passive
-        else "Raise the laptop so that air gets below it (a cooling pad), and clean its fans; only better cooling "
-        "makes long runs faster."
+        else "Raise the laptop so that air can flow underneath it (a cooling pad), and clean its fans; only better "
+        "cooling makes long runs faster."
         if laptop
-        else "Raise the fan speed (its curve, or a fixed speed), and clean the fans and the heat sink; give the case "
-        "more air."
+        else "Raise the fan speed (its curve, or a fixed speed), and clean the fans and the heat sink; improve the "
+        "airflow through the case."
     )
     advice += (
-        " Until then, a lower power limit keeps the speed even: the clocks then stay the same over a whole run, and "
-        "the card loses little. It lasts until the next restart."
+        " Until then, a lower power limit keeps the speed steady: the clocks stay the same during a whole run, and the "
+        "card loses little speed. The limit lasts until the next restart."
     )
     action = "throttle" if not watts else "power-limit-all" if index is None else "power-limit"
     return remedy(environment, advice, action, index=index, watts=watts)

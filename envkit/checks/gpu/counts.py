@@ -139,7 +139,7 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
             remedy=_by_layer(environment, counts[-1].layer),
         )
     elif len(counts) > 1:
-        words = f"{counts[0].number} on every layer" if counts[0].number else "no GPU on any layer"
+        words = f"{counts[0].number} at every layer" if counts[0].number else "no GPU at any layer"
         yield ok(words, evidence=evidence)
     else:
         yield not_looked(environment, "fewer than two layers were counted")

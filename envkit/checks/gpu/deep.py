@@ -63,7 +63,7 @@ _FAILED = Fault(
 _SLOW = Fault(
     _FAILED.id,
     "A test on the GPU is very slow",
-    impact="Every program waits as long when it starts, or at least the first one.",
+    impact="Every program waits that long when it starts, or at least the first one does.",
     remedy="If a second run is as slow, look at the disk that holds the environment. If only the first is, the "
     "framework compiles its code for this GPU: use a build that has kernels for it.",
     status=Status.WARN,
@@ -109,7 +109,10 @@ def _not_run(environment: Environment) -> Outcome:
 def _well(environment: Environment, steps: tuple[Measurement, ...]) -> Outcome:
     passed = [step for step in steps if step.passed]
     if passed:
-        return ok(f"{len(passed)} steps on the GPU or up to it passed", evidence=[_evidence(environment, passed[-1])])
+        return ok(
+            f"{len(passed)} steps on the GPU, or needed to reach it, passed",
+            evidence=[_evidence(environment, passed[-1])],
+        )
     details = "; ".join(dict.fromkeys(step.detail for step in steps if step.detail))
     return unknown(f"no test could run: {details[:80]}" if details else "there was nothing to test")
 

@@ -71,12 +71,12 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
 def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
         return Remedy(
-            "Ask the administrator of the host: its fabric is not ready, and that cannot be fixed from inside."
+            "Ask the host's administrator: the host's fabric is not ready, which cannot be fixed from inside."
         )
     return remedy(
         environment,
-        "Wait a minute and try again. If the error stays, the state of the fabric (it must be Completed) and "
-        "Fabric Manager's log show why; while no job is running, restart it (sudo systemctl restart "
+        "Wait a minute and try again. If the error persists, the fabric state (which must be Completed) and Fabric "
+        "Manager's log show why; while no job is running, restart Fabric Manager (sudo systemctl restart "
         "nvidia-fabricmanager). As a last resort, the release notes of some CUDA releases mention the kernel option "
         "nokaslr, which turns off a kernel protection.",
         "fabric-state",
@@ -232,7 +232,7 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
     """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
     if fabric_ready(environment) or not evidence:
         judged = ok if stopped else skip
-        title = "Fabric Manager of these GPUs runs in the switch trays of their rack"
+        title = "Fabric Manager for these GPUs runs in the switch trays of their rack"
         return judged(title, evidence=[*evidence, *stopped])
     return _STOPPED.found(
         evidence,
@@ -270,7 +270,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     elif reported := _VERSIONS.reported(environment):
         yield reported
     else:
-        yield skip("no Fabric Manager is installed") if version.absent else unknown("its version was not probed")
+        yield skip("no Fabric Manager is installed") if version.absent else unknown("Fabric Manager was not probed")
 
 
 @check(

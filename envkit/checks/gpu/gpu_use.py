@@ -33,8 +33,8 @@ _PROHIBITED, _DEFAULT = "prohibited", "default"
 _LET_IN = (
     "Find the program that holds the GPU, and wait for it or stop it if it is yours. If CUDA_VISIBLE_DEVICES or the "
     "code names one GPU for all processes (cuda, cuda:0), let each one use its own: cuda:LOCAL_RANK. On a shared "
-    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On a machine of your own, "
-    "nvidia-smi -c DEFAULT lets every program in."
+    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On your own machine, nvidia-smi "
+    "-c DEFAULT allows all programs to use the GPU."
 )
 _OF_THE_JOB = (
     "The cluster deliberately lets only one process use each GPU. Give every task of the job its own GPU: in the "
@@ -43,7 +43,7 @@ _OF_THE_JOB = (
 )
 _OF_THE_QUEUE = (
     "The cluster deliberately lets only one process use each GPU, and its scheduler sets CUDA_VISIBLE_DEVICES to the "
-    "one that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
+    "GPU that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
     "job again."
 )
 _LEFT_BEHIND = (  # messages of memory that is in use although its program has ended
@@ -72,9 +72,9 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     if "gpu-operator" in managers(environment):
         files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
         return Remedy(
-            f"Here the operator's driver container holds the license, not the node: write {what}, and give both to "
-            "the operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods start anew, "
-            "which stops the programs on these nodes. License Status must then be Licensed.",
+            f"Here the operator's driver container holds the license, not the node: write {what}, and pass both to the "
+            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods restart, which "
+            "stops the programs on these nodes. License Status must then be Licensed.",
             (
                 run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
                 run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _LICENSING),
@@ -106,10 +106,11 @@ _UNLICENSED = Fault(
 def _end_holders(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(
         environment,
-        "The first command lists every process that has the device open, also those that nvidia-smi does not show: "
-        "kill your own of them (PID is its number; child processes of a killed training are the usual ones), and the "
-        "memory is free at once. Run it on the host, because a container does not show the processes of others; theirs "
-        "are the administrator's matter. If the list is empty, only a reset or a reboot frees the memory.",
+        "The first command lists every process that has the device open, including those that nvidia-smi does not "
+        "show: kill the ones that are yours (PID is the process ID; usually they are child processes of a killed "
+        "training run), and the memory is freed immediately. Run it on the host, because a container does not show "
+        "processes outside it; leave other users' processes to the administrator. If the list is empty, only a reset "
+        "or a reboot frees the memory.",
         "who-holds",
     )
     return Remedy(given.advice, (*given.steps, run("kill", PROCESS)))
@@ -296,7 +297,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
 
 
 def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
-    """Memory that no listed process uses: one finding for all GPUs, since one cause is behind it."""
+    """Memory that no listed process uses: one finding for all GPUs, since one cause is after it."""
     used = [f"{(gpu.memory_used_bytes or 0) // 1024**2} MiB" for gpu in gpus]
     one = len(gpus) == 1
     return _HELD.found(
@@ -385,7 +386,7 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
             "CUDA does not return cudaErrorUnknown (999)", evidence=[known(environment, "driver.cuda_init", "not 999")]
         )
     elif seen(environment, "driver-module-crashed"):
-        yield skip("the driver's module crashed, so what it said of sleep is a consequence")
+        yield skip("the driver's module crashed, so its message about sleep is a consequence")
     elif reported := _SLEPT.reported(environment, title="CUDA cannot start, as often happens after sleep"):
         yield reported
     elif codes and slept.absent:

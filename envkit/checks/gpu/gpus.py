@@ -61,7 +61,7 @@ class SeenGpu:
 
     @property
     def slotless(self) -> bool:
-        """True for a GPU that is built onto its processor or module: what it says of PCIe is no link of a card."""
+        """True for a GPU that is built onto its processor or module: what it says of PCIe is not a link of a card."""
         return bool(self.models) and all(model.architecture and not model.pcie_lanes for model in self.models)
 
     @property
@@ -128,7 +128,7 @@ def on_grace(name: str) -> bool:
 
 
 def in_a_rack(name: str) -> bool:
-    """True for a GPU whose NVSwitches, with their Fabric Manager, stand in trays of their own."""
+    """True for a GPU whose NVSwitches, with their Fabric Manager, are in trays of their own."""
     return bool(_RACK.search(name))
 
 
@@ -138,7 +138,7 @@ def reserved_for_vms(environment: Environment) -> tuple[PciGpu, ...]:
 
 
 def lends_vgpus(environment: Environment) -> bool:
-    """True on a host whose driver hands out virtual GPUs: it serves guests, and has no CUDA of its own."""
+    """True on a host whose driver returns virtual GPUs: it serves guests, and has no CUDA of its own."""
     gpus = _value(environment.gpus)
     lent = bool(gpus) and all((gpu.virtualization_mode or "").startswith("host-") for gpu in gpus)
     return lent or _VGPU_MODULE in _value(environment.kernel.loaded_modules)

@@ -51,10 +51,10 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
     if "aws" in names and "kubernetes" in names:
         return Remedy(
-            "The GPU has no spare memory rows left, and nobody can exchange it in a rented instance: drain the node, "
-            "which stops its pods, and terminate the instance; its node group starts another one, usually on another "
-            "machine. Tell AWS support the instance and the GPU's serial number, so that the host is taken out. NODE "
-            "and INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
+            "The GPU has no spare memory rows left, and a card in a rented instance cannot be replaced: drain the "
+            "node, which stops its pods, and terminate the instance; its node group starts another one, usually on "
+            "another machine. Tell AWS support the instance and the GPU's serial number, so that the host is taken out "
+            "of service. NODE and INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
             (
                 fixed("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data"),
                 fixed("aws ec2 terminate-instances --instance-ids INSTANCE"),
@@ -62,9 +62,9 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if "aws" in names:
         return Remedy(
-            "The GPU has no spare memory rows left, and nobody can exchange it in a rented instance: stop the instance "
-            "and start it again, which moves it to another machine (what is on instance-store disks is lost), and tell "
-            "AWS support its number.",
+            "The GPU has no spare memory rows left, and a card in a rented instance cannot be replaced: stop the "
+            "instance and start it again, which moves it to another machine (data on instance-store disks is lost), "
+            "and tell AWS support the card's serial number.",
             (
                 fixed("aws ec2 stop-instances --instance-ids INSTANCE"),
                 fixed("aws ec2 start-instances --instance-ids INSTANCE"),
@@ -149,7 +149,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
         return
     if not codes and _contained(environment) and only_shown(environment) and cuda_works(environment):
         shown = [*message_evidence(environment, told), known(environment, "driver.cuda_init", "success")]
-        yield ok("the error stopped one program, and others compute", evidence=shown)
+        yield ok("the error stopped one program, and others keep running", evidence=shown)
     elif not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
             message_evidence(environment, seen(environment, _MEMORY_ERROR.id)),
@@ -165,7 +165,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
 
 def _since_reset(environment: Environment, message: Message) -> bool:
-    """Whether the GPU that a line of the log names counts no such error: its counter starts anew at each reset."""
+    """Whether the GPU that a line of the log names counts no such error: its counter starts again at each reset."""
     address = pci_address(message.values.get("pci_address", ""))
     named = [gpu for gpu in gpus_of(environment) if pci_address(gpu.pci_address) == address]
     return bool(address and named) and all(gpu.ecc_uncorrectable == 0 for gpu in named)
@@ -263,7 +263,7 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
             index=_named_for_sure(environment, gpu),
         )
     done = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_pending is False]
-    if done and len(done) == len(gpus_of(environment)):  # what the log tells of is done since
+    if done and len(done) == len(gpus_of(environment)):  # what the log describes is done since
         told = message_evidence(environment, seen(environment, _REMAP_PENDING.id))
         fields = [field_evidence(environment, gpu, "remapped_rows_pending", "no") for gpu in done[:4]]
         yield ok("no row remapping pending", evidence=[*fields, *told])
@@ -278,7 +278,7 @@ nvml_fault(
         "external-power-missing",
         "A GPU's power cables are not connected",
         impact="The driver does not start this GPU.",
-        remedy="Turn the machine off and connect all power cables of the card, a separate cable to each socket.",
+        remedy="Turn the machine off and connect all power cables of the card, with a separate cable for each socket.",
     ),
     "INSUFFICIENT_POWER",
     healthy="no power-connector warnings from the driver",
@@ -298,8 +298,8 @@ nvml_fault(
     "CORRUPTED_INFOROM",
     healthy="InfoROM is not corrupted",
     doc=(
-        "The small permanent store (InfoROM) of every card can be read.\n\nIt holds the history of memory errors; if "
-        "it is damaged, that history cannot be trusted."
+        "The InfoROM (a small permanent memory) of every card can be read.\n\nIt holds the history of memory errors; "
+        "if it is damaged, that history cannot be trusted."
     ),
     layer=Layer.HEALTH,
     rank=30,

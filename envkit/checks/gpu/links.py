@@ -95,9 +95,9 @@ def narrow(link: Link) -> bool:
 
 
 def sharers(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
-    """The GPUs beside it that have the missing lanes: together with this one no more than one could have alone.
+    """The GPUs next to it that have the missing lanes: together with this one no more than one could have alone.
 
-    Their port stands on the same bus as the upper end of `link`.
+    Their port is on the same bus as the upper end of `link`.
     """
     expected, width = link.width_expected, link.width
     if link.upper is None or expected is None or width is None:

@@ -255,7 +255,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif mode.get() == "translated" and _exchanging(environment, matrix):
         yield _IOMMU.found(facts, status=Status.WARN)
     else:
-        yield ok(f"the IOMMU is in mode {mode.get()}", evidence=facts)
+        yield ok(f"the IOMMU mode is {mode.get()}", evidence=facts)
 
 
 @check(

@@ -39,8 +39,8 @@ def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
     told = _told_interfaces(environment)
     if "mpirun" in names and told:
         return Remedy(
-            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: in your mpirun command, let it list "
-            "those of all hosts.",
+            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: in your mpirun command, make it list "
+            "the interfaces of all hosts.",
             (run("mpirun", "-x", INTERFACES(f"NCCL_SOCKET_IFNAME={','.join(told)}"), PROGRAM),),
         )
     if "mpirun" in names:
@@ -72,8 +72,8 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "In this chart, shmSize takes effect only together with tensorParallelSize: set tensorParallelSize under "
             "vllmConfig in the values file, to the number of GPUs, instead of --tensor-parallel-size among extraArgs. "
-            "Then upgrade the release (helm list shows its name and chart; volumes that are edited by hand are lost "
-            "then) and look at /dev/shm in the new pod.",
+            "Then upgrade the release (helm list shows its name and chart; manual edits to volumes are lost) and look "
+            "at /dev/shm in the new pod.",
             (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
         )
     if "kubernetes" in names:
@@ -148,7 +148,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported := _NO_INTERFACE.reported(environment):
         yield reported
     elif settings and not interfaces.known:
-        yield unknown("an interface is chosen, but the machine's interfaces were not probed")
+        yield unknown("an interface is set, but the machine's interfaces were not probed")
     elif environment.variables.known or environment.nccl_config.known:
         words = (
             ", ".join(f"{name}={value}" for name, (value, _) in settings.items())

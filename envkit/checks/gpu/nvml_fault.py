@@ -30,7 +30,7 @@ def nvml_fault(
     references: tuple[str, ...],
     explained_by: tuple[str, ...] = (),
 ) -> None:
-    """Register the check that finds `fault` where NVML answers `code`, or a message tells of it."""
+    """Register the check that finds `fault` where NVML answers `code`, or a message describes it."""
 
     def run(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         nvml = environment.driver.nvml

@@ -36,10 +36,10 @@ _PLACES = {
         "has to be installed, and your own computer's driver does not matter."
     ),
     "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then run the cells again, starting with the first.",
-    "instance": "This instance type has no NVIDIA GPU: use one that has (on AWS the families g and p), also in "
-    "the node group. Nodes whose accelerators are of another vendor need that vendor's device plugin instead.",
-    "ascend": "Ascend processors run PyTorch with the package torch_npu of the release of torch: install it as the "
-    "guide of the CANN toolkit says, import torch_npu, and give the program the device npu instead of cuda.",
+    "instance": "This instance type has no NVIDIA GPU: use one that has a GPU (on AWS, the g and p families), in the "
+    "node group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
+    "ascend": "Ascend processors run PyTorch with the torch_npu package for the same torch release: install it as the "
+    "CANN toolkit's guide says, import torch_npu, and set the program's device to npu instead of cuda.",
 }
 _APPLE = (
     "CUDA is not available on a Mac, and no package adds it: if the program lets you choose the device, use mps or "
@@ -63,10 +63,10 @@ _ROCM = (
 )
 _XPU = (
     "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, install PyTorch's build for Intel GPUs (pip's option "
-    "--index-url https://download.pytorch.org/whl/xpu), and give the program the device xpu instead of cuda."
+    "--index-url https://download.pytorch.org/whl/xpu), and set the program's device to xpu instead of cuda."
 )
 _ITEX = (
-    "CUDA only runs on NVIDIA GPUs, and nothing of it has to be installed. TensorFlow uses this GPU through "
+    "CUDA only runs on NVIDIA GPUs, and none of it has to be installed. TensorFlow uses this GPU through "
     "intel-extension-for-tensorflow[xpu], which needs the oneAPI release that its installation guide names: install "
     "that one, and run source /opt/intel/oneapi/setvars.sh in each shell before the program."
 )
@@ -78,7 +78,7 @@ _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
 def other_vendor(environment: Environment) -> Remedy | None:
-    """The remedy for the GPU that the messages tell of, None where they tell of none."""
+    """The remedy for the GPU that the messages describe, None where they describe none."""
     vendor = _vendor(environment)
     if vendor in _PLACES:
         return Remedy(_PLACES[vendor])
@@ -96,7 +96,7 @@ def other_vendor(environment: Environment) -> Remedy | None:
 
 
 def maker_of(environment: Environment) -> str:
-    """Whose GPU the messages tell of, in words; '' where they tell of none.
+    """Whose GPU the messages describe, in words; '' where they describe none.
 
     A processor's graphics are the whole of it only where somebody says so: a listing may lack a card that is broken.
     """

@@ -242,7 +242,7 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         return measured
     if now >= possible:
         alone = (gpu.nvml.link_generation_device_max if gpu.nvml else None) or possible
-        more = f"; the card alone supports Gen{alone}, its slot or processor does not" if alone > possible else ""
+        more = f"; the card itself supports Gen{alone}, but its slot or processor does not" if alone > possible else ""
         title = f"{gpu.title}: PCIe Gen{now}, the maximum for this card and slot{more}"
         return ok(title, subject=gpu.subject, evidence=evidence)
     if outside := _outside(environment):

@@ -28,8 +28,8 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
     if told:
         return remedy(
             environment,
-            f"Keep the power limit of {told} W, with which it does not happen; the limit is lost at the next restart, "
-            "so set it again at every boot (a systemd unit or @reboot in root's crontab). It proves that the power "
+            f"Keep the power limit of {told} W, which prevents the problem; the limit is lost at the next restart, so "
+            "set it again at every boot (a systemd unit or @reboot in root's crontab). This shows that the power "
             "supply is too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
             "power-limit-all",
             watts=told,
@@ -63,8 +63,8 @@ _REFUSED = Fault(
     "gpu-refused-in-vm",
     "The driver refuses the GPU inside a virtual machine",
     impact="The card is detected but does not start (code 43 on Windows), although it works on the host.",
-    remedy="Install driver branch 465 or newer in the guest, which no longer refuses. With an older one, hide the "
-    "hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id).",
+    remedy="Install driver branch 465 or newer in the guest, which no longer refuses the GPU. With an older one, hide "
+    "the hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id).",
     steps=(fixed("virsh edit GUEST"),),
 )
 

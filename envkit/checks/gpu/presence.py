@@ -41,7 +41,7 @@ def _attach(environment: Environment, matrix: Matrix) -> Remedy:
     if given := other_vendor(environment):
         return given
     return Remedy(
-        "If a card is installed: enable it in the UEFI settings, then check its seat and power cables. If none is: "
+        "If a card is installed, enable it in the UEFI settings, then check its seating and power cables. Otherwise, "
         "use CPU builds of the frameworks here."
     )
 

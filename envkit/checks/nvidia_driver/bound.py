@@ -72,7 +72,7 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             f"{_BLOCK} Then run the NVIDIA installer again: it refused because nouveau was running. Blocking it "
             "without the last two steps is not enough, because the initramfs loads it first. Until the driver is "
-            "installed, the screen works in a basic mode. To undo it, remove the file that the first command writes "
+            "installed, the display runs in a basic mode. To undo it, remove the file that the first command writes "
             "and rebuild the initramfs.",
             "block-nouveau-on-node",
             "initramfs",
@@ -145,7 +145,7 @@ def _kept_back(environment: Environment, gpu: PciGpu) -> Outcome:
 
 
 def hosts_guests(environment: Environment) -> Evidence | None:
-    """What shows that virtual machines run here: a driver that the text tells of can then be that of a guest."""
+    """What shows that virtual machines run here: a driver that the text describes can then be that of a guest."""
     kernel = environment.system.kernel
     if kernel.known and _HOST_KERNEL in kernel.get():
         return known(environment, "system.kernel")
@@ -198,7 +198,7 @@ def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 
 def left_to_another_driver(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
-    """The cards that are too old for the driver and have one of the kernel's own, beside a GPU that works.
+    """The cards that are too old for the driver and have one of the kernel's own, next to a GPU that works.
 
     An old card for the display is kept like that.
     """

@@ -34,9 +34,9 @@ _BOTH = 2  # neither the module nor its device file is there
 def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "truenas":
         return Remedy(
-            "Create the device files now with the command. For every boot, add it as a task: System > Advanced "
-            "Settings > Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. What systemctl "
-            "enables is lost at the next update of TrueNAS.",
+            "Create the device files now with the command. To do this at every boot, add it as a task: System > "
+            "Advanced Settings > Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. "
+            "Anything enabled with systemctl is lost at the next TrueNAS update.",
             (fixed("sudo nvidia-smi"),),
         )
     return remedy(environment, "Create the device files now and at every boot.", "device-nodes")
@@ -61,7 +61,8 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     """Not again what failed for its symbols: the kernel is newer than this driver supports."""
     if appliance(environment) == "nixos":
         return Remedy(
-            "Load the module now; for every boot, add this line to configuration.nix and rebuild: boot.kernelModules "
+            "Load the module now; to load it at every boot, add this line to configuration.nix and rebuild: "
+            "boot.kernelModules "
             "= [ "
             '"nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
@@ -80,7 +81,7 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     stay = f"stay on kernel {good}, which works" if good else "boot the previous kernel, on which it worked"
     return Remedy(
         f"Kernel {kernel or 'here'} no longer lets nvidia_uvm use {words}: loading it again fails in the same way, and "
-        f"another torch changes nothing. Until NVIDIA has a driver for this kernel, {stay}: choose it in the boot menu "
+        f"another torch does not help. Until NVIDIA has a driver for this kernel, {stay}: choose it in the boot menu "
         "(Advanced options), or keep it for every boot with GRUB_DEFAULT=saved in /etc/default/grub. A newer driver "
         "branch, or its open kernel module, is the lasting fix.",
     )
@@ -193,7 +194,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
         yield reported
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
         words = f", except those of {len(others)} GPUs that a scheduler reserves for other jobs" if others else ""
-        yield ok(f"the device files are open to this user{words}", evidence=[_nodes_evidence(environment)])
+        yield ok(f"this user can open the device files{words}", evidence=[_nodes_evidence(environment)])
     elif observed.known or observed.absent:
         yield skip("there are no device files")
     else:
@@ -205,7 +206,7 @@ def _reported_closed(environment: Environment) -> Outcome | None:
         return _CLOSED.reported(environment)
     return _CLOSED.reported(
         environment,
-        title="The container is not allowed to look at MIG devices",
+        title="The container is not allowed to query MIG devices",
         impact="The device plugin or exporter stops, and the node offers no MIG devices.",
         remedy=Remedy(
             "In the manifest of its DaemonSet, which the command lists, set the variable NVIDIA_MIG_MONITOR_DEVICES to "
@@ -219,9 +220,9 @@ def _reported_closed(environment: Environment) -> Outcome | None:
 def _joined(group: str) -> Remedy:
     """The device files of a container belong to a group of the host: its number counts, whatever its name is here."""
     return Remedy(
-        f"The device files belong to group {group} of the host: start the container with that group for its user. It "
-        "needs no change of the image or of the host; in a compose file it is group_add, in a pod's securityContext "
-        "supplementalGroups. (The groups video and render are of no use here.)",
+        f"The device files belong to group {group} of the host: start the container with that group added for its "
+        "user. This needs no change to the image or the host; in a compose file, use group_add; in a pod's "
+        "securityContext, supplementalGroups. (The groups video and render do not help here.)",
         (run("docker", "run", "--gpus", "all", "--group-add", GROUP(group), "IMAGE"),),
     )
 
@@ -255,7 +256,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     layer=Layer.DEVICE_NODES,
     rank=30,
     explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
-    fix="Load nvidia_uvm now, and at every boot; where the kernel refuses it, boot the previous one.",
+    fix="Load nvidia_uvm now, and at every boot; if the kernel refuses it, boot the previous one.",
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
 def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -278,11 +279,12 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     elif cuda_works(environment):
         yield ok("CUDA initialized successfully", evidence=[known(environment, "driver.cuda_init", "success")])
     elif seen(environment, "cuda-broken-after-suspend"):
-        yield skip("CUDA fails since the machine slept")
+        yield skip("CUDA has failed since the machine was suspended")
     elif reported := _NO_UVM.reported(environment, title="CUDA cannot start: nvidia_uvm is not ready"):
         yield reported if not _uvm_present(environment) else _uvm_ready(environment)
     elif not loaded(environment):
-        yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not probed")
+        not_loaded = loaded(environment) is False
+        yield skip("the driver itself is not loaded") if not_loaded else unknown("the kernel modules were not probed")
     elif absent:
         yield _uvm_to_come(environment, absent)
     elif _uvm_present(environment):

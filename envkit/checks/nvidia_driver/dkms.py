@@ -53,7 +53,7 @@ def headers_of_another(environment: Environment) -> Remedy | None:
         return None
     return remedy(
         environment,
-        f"DKMS has built nothing: kernel-devel is of {others[0]}, and {running} is running. Upgrade the kernel and "
+        f"DKMS has built nothing: kernel-devel is for {others[0]}, but {running} is running. Upgrade the kernel and "
         "boot into it; DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). To "
         "keep the running kernel, install its own kernel-devel instead, if the repositories still have it (yum "
         "install kernel-devel-$(uname -r)).",
@@ -68,9 +68,9 @@ def back_to(environment: Environment) -> Remedy | None:
     package = named(seen(environment, "dkms-build-failed", "detail-worked-on"), "package")
     if package:
         return Remedy(
-            f"The driver builds on {package}, and not on the kernel that is running: install {package} with its "
-            f"headers, choose it in the boot menu, and keep it. No newer driver helps a card for which this branch is "
-            f"the last.",
+            f"The driver builds for {package}, but not for the running kernel: install {package} with its headers, "
+            "choose it in the boot menu, and keep it. A newer driver does not help, because this branch is the last "
+            "one for the card.",
             (
                 run("sudo", "xbps-install", "-S", NAME(package), NAME(f"{package}-headers")),
                 fixed("sudo reboot"),
@@ -81,8 +81,8 @@ def back_to(environment: Environment) -> Remedy | None:
     running = environment.system.kernel.value
     other = running if running and running != before else "the kernel that fails"
     return Remedy(
-        f"Boot kernel {before}, for which the driver was built: choose it in the boot menu (Advanced options). It "
-        f"needs no other driver. Then remove the packages of {other}, which the command lists, so that it is not "
+        f"Boot kernel {before}, for which the driver was built: choose it in the boot menu (Advanced options). No "
+        f"other driver is needed. Then remove the packages of {other}, which the command lists, so that it is not "
         "booted again.",
         (run("dpkg", "-l", "linux-image*"),),
     )

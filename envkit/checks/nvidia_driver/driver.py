@@ -49,8 +49,8 @@ _MODULE_CAUSES = (
 
 
 _FOR_BUILDS = Remedy(
-    "Nothing is missing on a login node or a build server without a GPU: run the program on a machine that has one. If "
-    "this machine has a GPU, install its driver."
+    "If this is a login node or a build server without a GPU, nothing is missing: run the program on a machine that "
+    "has one. If this machine does have a GPU, install its driver."
 )
 _NO_NVCC = {"nvcc-not-found", "complaint-nvcc", "told-nvcc", "nvcc-was-not-found", "localized"}  # no build shown
 
@@ -73,9 +73,9 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 _OF_THE_GUEST = Remedy(
-    "The file whose name has vgpu-kvm is the driver for the host, and it has no CUDA. In the virtual machine, remove "
-    "it and install the guest driver (the file whose name ends in -grid.run) of the same vGPU release. Do not install "
-    "a newer branch: the guest's driver has to fit the host's.",
+    "The file with vgpu-kvm in its name is the host's driver, which does not include CUDA. In the virtual machine, "
+    "remove it and install the guest driver (the file whose name ends in -grid.run) of the same vGPU release. Do not "
+    "install a newer branch: the guest's driver has to match the host's.",
     (fixed("sudo nvidia-uninstall"), fixed("sudo sh NVIDIA-Linux-x86_64-VERSION-grid.run")),
 )
 _FROM_SLURM = Remedy(
@@ -167,7 +167,7 @@ def _on_login_node(environment: Environment) -> Outcome | None:
     """What is said of a missing driver on a node of a cluster that nobody showed to have a GPU."""
     if "slurm" not in managers(environment):
         return None
-    title = "This node has no NVIDIA driver: it is a login node, or one without a GPU"
+    title = "This node has no NVIDIA driver: it is a login node or has no GPU"
     return _NO_DRIVER.reported(environment, title=title, remedy=_FROM_SLURM)
 
 

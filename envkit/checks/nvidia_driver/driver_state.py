@@ -28,7 +28,7 @@ def loaded(environment: Environment) -> bool | None:
 
 
 def installed(environment: Environment) -> Version | None:
-    """The driver's version: that of the loaded module, else of the libraries, else of the module on disk."""
+    """The driver's version: that of the loaded module, otherwise of the libraries, otherwise of the module on disk."""
     for observed in (environment.driver.kernel_module, environment.driver.user_space):
         if observed.known:
             return observed.get()

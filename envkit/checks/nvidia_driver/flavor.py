@@ -77,7 +77,7 @@ _ACCEPTED = (
 _CONFIDENTIAL = (
     "Keep this driver: confidential computing needs its open module. The GPU is in a state that the driver does not "
     "recognize, often because another virtual machine used it before: shut this one down, restart its host, and set "
-    "the GPU's mode again there, from the folder of NVIDIA's gpu-admin-tools; then start the virtual machine."
+    "the GPU's mode again there, in the directory of NVIDIA's gpu-admin-tools; then start the virtual machine."
 )
 
 
@@ -127,14 +127,14 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
         return
     branch = branch_number(version, matrix, driver_platform(environment))
     if branch is None:
-        yield unknown(f"the branch of driver {version} is not on record")
+        yield unknown(f"the branch of driver {version} is not known")
         return
     left = left_to_another_driver(environment, matrix)
     if seen(environment, _DROPPED.id, "legacy", "told-ignores") and (refused := _DROPPED.reported(environment)):
         yield refused  # the driver itself says so, of a card that a listing may not even name
     for gpu in gpus:
         if gpu in left:
-            words = f"{gpu.title} is too old for branch {branch} and has another driver"
+            words = f"{gpu.title} is too old for branch {branch} and uses another driver"
             yield ok(words, subject=gpu.subject, evidence=[_gpu_evidence(environment, gpu)])
         else:
             yield _supported(environment, matrix, gpu, branch)

@@ -18,7 +18,7 @@ def of_another_module(environment: Environment, until_then: str) -> Remedy | Non
         return None
     return Remedy(
         f"The module {match['module']} is not NVIDIA's, so no other driver helps: install a release of it that "
-        f"supports this kernel, or correct what the end of its build log names; then run dkms install again. "
-        f"Until then, boot the previous kernel.{until_then}",
+        "supports this kernel, or fix the error at the end of its build log; then run dkms install again. Until then, "
+        f"boot the previous kernel.{until_then}",
         (run("tail", "-n", "40", PATH(f"{match[0]}build/make.log")),),
     )

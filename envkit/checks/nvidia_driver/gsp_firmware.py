@@ -49,7 +49,7 @@ _MISSING = Fault(
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("gpu-fallen-off-bus", "gpu-bound-to-vfio"),
-    fix="Reinstall the driver's firmware package in the module's version.",
+    fix="Reinstall the version of the driver's firmware package that matches the module.",
     references=threads("NVIDIA/open-gpu-kernel-modules#639", "NVIDIA/open-gpu-kernel-modules#943"),
 )
 def gsp_firmware_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

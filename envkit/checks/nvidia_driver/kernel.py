@@ -85,7 +85,8 @@ def _headers(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
-    """By what the facts say of the cause: the compiler, else a branch that is older than the last one for the GPU."""
+    """By what the facts say of the cause: the compiler, otherwise a branch that is older than the last one for the
+    GPU."""
     if "gpu-operator" in managers(environment):
         advice = (
             "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator "
@@ -128,29 +129,29 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if "systemd-boot" in managers(environment):
         return Remedy(
             "This machine boots with systemd-boot and without shim: the kernel ignores keys that mokutil enrolls, and "
-            "MokManager never appears. The sure way is to turn Secure Boot off in the firmware, which the command "
-            "opens at the next boot. To keep it on, sign nvidia.ko and its companions with the key that is enrolled "
-            "in the firmware's own list (db), with the kernel's scripts/sign-file, after every driver or kernel "
-            f"update; or install shim and enroll the key. {_STOPS}",
+            "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
+            "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions with the key that "
+            "is enrolled in the firmware's own list (db), using the kernel's scripts/sign-file, after every driver or "
+            f"kernel update; or install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
     if "akmods" in managers(environment):
         return remedy(
             environment,
-            "Enroll the key that akmods signs with. mokutil asks for a password of your choice, and MokManager for the "
-            "same one on the console at the next boot. If that key is already enrolled, the machine boots without "
-            "shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own list, or "
-            "turn Secure Boot off in the firmware.",
-            "enrol-akmods-key",
+            "Enroll the key that akmods signs with. mokutil asks for a password of your choice, and MokManager asks "
+            "for the same one on the console at the next boot. If that key is already enrolled, the machine boots "
+            "without shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own "
+            "list, or turn Secure Boot off in the firmware.",
+            "enroll-akmods-key",
             "reboot",
         )
     return remedy(
         environment,
-        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, and "
-        "MokManager for it on the console at the next boot: do not reboot a machine whose console you cannot access. "
-        "If mokutil says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
-        "firmware's boot menu. Or use signed modules of the distribution, or turn Secure Boot off.",
-        "enrol-key",
+        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, which "
+        "MokManager requests on the console at the next boot: do not reboot a machine whose console you cannot access. "
+        "If mokutil says the key is already enrolled, the machine boots without shim: choose shimx64.efi in the boot "
+        "menu. Or use the distribution's signed modules, or turn Secure Boot off.",
+        "enroll-key",
         "sign-module",
         "reboot",
         version=installed(environment),
@@ -379,9 +380,7 @@ def _signature(environment: Environment) -> Outcome:
     own = [file for file in files if file.kernel == environment.system.kernel.value]
     evidence = [known(environment, "system.secure_boot")]
     if not own:
-        return skip(
-            "Secure Boot is on; there is no module for the running kernel that it could refuse", evidence=evidence
-        )
+        return skip("Secure Boot is on, but the running kernel has no module that it could reject", evidence=evidence)
     files_seen = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
     if any(file.signed is False for file in own):
         return _UNSIGNED.found(

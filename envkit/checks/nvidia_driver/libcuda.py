@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def _first_libcuda(environment: Environment) -> DriverLibrary | None:
-    """The libcuda that the loader takes: one on LD_LIBRARY_PATH, else the one of its cache, else the first found."""
+    """The libcuda that the loader takes: one on LD_LIBRARY_PATH, otherwise the one of its cache, otherwise the first
+    found."""
     observed = environment.driver.libraries
     candidates = [item for item in observed.get() if item.name.startswith("libcuda.so")] if observed.known else []
     folders = library_path(environment)
@@ -66,8 +67,8 @@ def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             "The image has a cuda-compat that this GPU cannot use. Build an image without it, and start the container "
-            "from that. Or install the driver branch of the image's CUDA on the host, or use the last release of the "
-            "image that worked.",
+            "from that. Or install, on the host, the driver branch that supports the image's CUDA, or use the last "
+            "image release that worked.",
             "image-without-compat",
         )
     return _NO_COMPAT(environment, matrix)

@@ -48,7 +48,7 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
     """The remedy that installs it; `otherwise` says what serves who has to keep the driver."""
     branch = branch_for(environment, matrix, cuda)
     if branch is None:
-        words = f"No driver of these GPUs runs CUDA {cuda.release(2)}." if cuda else "Update the driver."
+        words = f"No driver for these GPUs runs CUDA {cuda.release(2)}." if cuda else "Update the driver."
         return Remedy(f"{words} {otherwise}")
     runs = f"which runs CUDA {branch.driver_cuda_version}"
     if not any(gpu.models for gpu in seen_gpus(environment, matrix)):
@@ -71,7 +71,7 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
         wanted = f" and check that nvidia-smi then shows CUDA {cuda.release(2)} or newer" if cuda else ""
         return remedy(
             environment,
-            f"{old} has no package of driver branch {branch.branch}: install the newest driver of its archive{wanted}. "
+            f"{old} has no package of driver branch {branch.branch}: install the newest driver in its archive{wanted}. "
             f"If that is too old, a newer system is needed. {otherwise}",
             "driver-of-archive",
         )

@@ -70,7 +70,7 @@ def _one_module(environment: Environment, message: Message) -> Remedy:
     return remedy(
         environment,
         f"Kernel modules of two releases are installed, {old} and {new}; no restart helps. Remove the older ones, "
-        "build the others again, and rebuild the initramfs with your distribution's own tool.",
+        "rebuild the newer ones, and rebuild the initramfs with your distribution's own tool.",
         "one-module",
         "reboot",
         version=new,
@@ -84,8 +84,8 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     if by_runfile(environment):
         return _user_space(environment, version)
     summary = (
-        "Install the library's package in the loaded module's version. If the archive has only a newer one, "
-        "upgrade the whole driver instead, and reboot."
+        "Install the version of the library's package that matches the loaded module. If the archive has only a newer "
+        "version, upgrade the whole driver instead, and reboot."
     )
     return remedy(environment, summary, "driver-library", branch=branch, version=version)
 
@@ -133,7 +133,7 @@ _NO_COUNTERS = Fault(
     "profiling-counters-restricted",
     "A profiler was denied access to the GPU's performance counters",
     impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-    remedy="Allow all users to read the counters, if that is wanted, and reboot.",
+    remedy="If you want all users to read the counters, allow it and reboot.",
     actions=("counters", "reboot"),
     status=Status.WARN,
 )
@@ -195,9 +195,9 @@ def _same_in_lxd(environment: Environment) -> Remedy:
     return Remedy(
         f"The driver libraries in the LXD container must have exactly the version of the host's module{own}. In the "
         "container, remove its own driver packages (nvidia-NNN, libnvidia-*); then let LXD pass the host's libraries "
-        "through, as below. An older LXD does not know this setting: there, bring both to one version by upgrading the "
-        "driver package on the host, too, and reboot it. Reloading modules or rebooting alone does not help. Run this "
-        "on the host; restarting the container stops everything in it.",
+        "through, as below. An older LXD does not have this setting: in that case, upgrade the driver package on the "
+        "host as well, so that both have the same version, and reboot the host. Reloading modules or rebooting alone "
+        "does not help. Run this on the host; restarting the container stops everything in it.",
         (
             run("lxc", "config", "set", NAME(name), "nvidia.runtime", "true"),
             run("lxc", "restart", NAME(name)),
@@ -226,8 +226,8 @@ def _reinstall(environment: Environment) -> Remedy:
     version = environment.driver.user_space.value
     return remedy(
         environment,
-        "The version of the module on disk differs from the libraries' too: a reboot will not help. Reinstall "
-        "the driver's packages in one version, then reboot.",
+        "The module on disk does not match the libraries either, so a reboot will not help. Reinstall all driver "
+        "packages in the same version, then reboot.",
         "reinstall-packages",
         "reboot",
         branch=version.major if version else None,
@@ -239,7 +239,7 @@ def _reinstall(environment: Environment) -> Remedy:
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
-    fix="Install the driver's compute or utils package in the module's version.",
+    fix="Install the version of the driver's compute or utils package that matches the module.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/libnvidia-container#231"),
 )

@@ -100,7 +100,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
     told = message_evidence(environment, seen(environment, _REPLACED.id))
     if told and only_shown(environment) and _one_version(environment):
-        words = "the module and the libraries have one version, so nothing is left of an automatic upgrade"
+        words = "the module and the libraries have one version, so no automatic upgrade is still pending"
         yield ok(words, evidence=[known(environment, "driver.kernel_module"), *told])
     elif automatic:
         yield _REPLACED.found([known(environment, "package_changes", line) for line in automatic[:4]])
@@ -171,8 +171,8 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     return remedy(
         environment,
-        "Keep one installation: remove the runfile driver, reinstall every package of the driver (the installer's "
-        "removal deletes files of the same names), reboot."
+        "Keep one installation: remove the runfile driver, reinstall every driver package (removing the runfile driver "
+        "deletes files with the same names), and reboot."
         if runfile
         else "Find the package of each file, purge the leftover one, reinstall the other, and reboot.",
         *actions,

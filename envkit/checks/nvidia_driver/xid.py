@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _SHARE = 0.7  # of a card's power, which a weak supply often still carries
-_CLOSED_FIRST = ("none", "available")  # branches whose packages bring the proprietary module
+_CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
 _FEW = 3  # messages of one GPU, and as many of none
 _APPLICATION, _INFORMATION = "application", "information"
 _XID_CHECKS = (
@@ -60,10 +60,10 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
         watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
         return remedy(
             environment,
-            f"{saved} What is told here (an old or small power supply, better with less load, the same with every "
-            "driver) points at the power supply. To test that, limit the card's power, which lasts until the next "
-            "restart: if the machine then stays up, replace the supply by one with headroom, and use separate power "
-            "cables. If not, swap slot and card.",
+            f"{saved} What you describe (an old or small power supply, fewer failures under less load, the same with "
+            "every driver) points to the power supply. To test that, limit the card's power, which lasts until the "
+            "next restart: if the machine then stays up, replace the power supply with one that has headroom, and use "
+            "separate power cables. Otherwise, try another slot, then another card.",
             "save-report",
             "power-limit-all" if watts else "power-range",
             watts=watts,
@@ -191,7 +191,7 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
         title = f"{gpu.name} has fallen off the PCI bus" if gpu.name else ""
         yield _LOST.found(evidence, title=title, subject=f"GPU {gpu.pci_address}")
     if not mute and not lost and messages and _of_the_gsp(environment, messages):
-        yield skip("the GPU does not answer since its system processor (GSP) stopped")
+        yield skip("the GPU has not responded since its system processor (GSP) stopped")
     elif not mute and (lost or messages):
         evidence = [*lost, *message_evidence(environment, messages)]
         if all_back(environment, matrix) and not lost:
@@ -394,5 +394,5 @@ def _of_action(environment: Environment, action: str, address: str | None) -> Re
     advice = f"{action[0].upper()}{action[1:]}."
     if not action.startswith("reset the GPU") or address is None:
         return remedy(environment, advice, "kernel-log")
-    otherwise = "If the reset is refused (the only card with a desktop, a virtual machine), reboot the machine."
+    otherwise = "If the reset is refused (in a virtual machine, or on the only display card), reboot the machine."
     return remedy(environment, f"{advice} {otherwise}", "reset", index=address)

@@ -1,4 +1,4 @@
-"""What is told of the driver and no fact shows: OpenCL without a platform, a module that crashed."""
+"""What is described the driver and no fact shows: OpenCL without a platform, a module that crashed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _loader(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(
         environment,
         "Install OpenCL's loader and list the platforms. If NVIDIA's is not among them, the driver's own part is "
-        "missing: the folder of the last command holds nvidia.icd where it is there. It belongs to libnvidia-compute "
-        "on Ubuntu, nvidia-opencl-icd on Debian, opencl-nvidia on Arch, and xorg-x11-drv-nvidia-cuda on Fedora. In a "
+        "missing: check the directory in the last command for nvidia.icd. That file belongs to libnvidia-compute on "
+        "Ubuntu, nvidia-opencl-icd on Debian, opencl-nvidia on Arch, and xorg-x11-drv-nvidia-cuda on Fedora. In a "
         "Flatpak, update the runtime org.freedesktop.Platform.GL.nvidia to the version of the host's driver; in a "
         "container, create /etc/OpenCL/vendors/nvidia.icd with the line libnvidia-opencl.so.1.",
         "opencl-loader",
@@ -32,15 +32,15 @@ def _loader(environment: Environment, matrix: Matrix) -> Remedy:
 told_by_program(
     Fault(
         "opencl-not-found",
-        "A program finds no OpenCL platform of the NVIDIA driver",
+        "A program does not find the NVIDIA driver's OpenCL platform",
         impact="Programs that compute with OpenCL do not use the GPU; CUDA is not affected.",
         remedy=_loader,
     ),
     fix="Install OpenCL's loader and the driver's OpenCL library.",
-    doc="""OpenCL programs find the platform of the NVIDIA driver.
+    doc="""OpenCL programs find the NVIDIA driver's platform.
 
     They need the loader libOpenCL.so.1 and a file nvidia.icd that names the driver's library. Distributions put both
-    into packages of their own, apart from CUDA.
+    into separate packages, apart from CUDA.
     """,
     rank=30,
     references=threads("FoldingAtHome/fah-issues#1379", "FoldingAtHome/fah-client-bastet#293"),
@@ -49,16 +49,16 @@ told_by_program(
     Fault(
         "driver-module-crashed",
         "The kernel crashed inside the NVIDIA driver's module",
-        impact="The GPU, suspending, and often the whole machine stay unusable until it is restarted.",
-        remedy="Save the log, restart, and install another release of the driver's branch, or boot the kernel with "
-        "which it worked. The function in the RIP line is what to look for, and to report to NVIDIA. Where only "
-        "suspending fails, unloading nvidia_uvm before it helps.",
+        impact="The GPU, suspend, and often the whole machine cannot be used until it is restarted.",
+        remedy="Save the log, restart, and install another release of the driver's branch, or boot the last kernel "
+        "that worked. Search for the function in the RIP line, and report it to NVIDIA. If only suspend fails, unload "
+        "nvidia_uvm before suspending.",
         actions=("bug-report", "reboot"),
     ),
     doc="""The kernel does not crash in the driver's module.
 
     An oops (NULL pointer, page fault, general protection fault) whose RIP is in nvidia, nvidia_uvm, nvidia_modeset, or
-    nvidia_drm is a bug of the driver with this kernel; no setting repairs it.
+    nvidia_drm is a driver bug with this kernel; no setting fixes it.
     """,
     rank=31,
     references=threads("CachyOS/CachyOS-PKGBUILDS#1764"),

@@ -38,9 +38,9 @@ def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
     """What shows the cause: memory first, which TensorFlow reserves nearly all of before cuDNN asks for its own."""
     if seen(environment, "gpu-library-call-failed", "complaint-tf-handle"):
         return Remedy(
-            "TensorFlow reserves nearly all of the GPU's memory when it starts, so that none is left for cuDNN: let it "
-            "take memory as it needs it, and stop other programs that use the GPU (nvidia-smi lists them). If it fails "
-            "in the same way with an empty GPU, the loaded cuDNN is not the one that TensorFlow was built for.",
+            "TensorFlow reserves nearly all of the GPU's memory when it starts, so none is left for cuDNN: let it "
+            "allocate memory as needed, and stop other programs that use the GPU (nvidia-smi lists them). If it fails "
+            "in the same way on an idle GPU, the loaded cuDNN is not the one that TensorFlow was built for.",
             (export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), fixed("nvidia-smi")),
         )
     return Remedy(
@@ -92,7 +92,7 @@ told_by_program(
 told_by_program(
     Fault(
         "tensor-shapes-differ",
-        "The shapes of two tensors do not fit this operation",
+        "The shapes of two tensors do not match for this operation",
         impact=_NOT_THE_MACHINE,
         remedy="Print the shapes before the line that the traceback names, and compare them with the layer; or compare "
         "the checkpoint with the model that it was made for.",
@@ -108,7 +108,7 @@ told_by_program(
 told_by_program(
     Fault(
         "tensors-on-two-devices",
-        "The program mixes tensors of the CPU and of the GPU, or of two GPUs",
+        "The program mixes tensors on the CPU and the GPU, or on two GPUs",
         impact=_NOT_THE_MACHINE,
         remedy="Move the model and all of its inputs to one device with .to(device). Start with the tensors in the "
         "last line of the traceback.",
@@ -228,7 +228,7 @@ told_by_program(
 told_by_program(
     Fault(
         "gpu-library-call-failed",
-        "A call of cuDNN or cuBLAS failed, and the message does not say why",
+        "A cuDNN or cuBLAS call failed, and the message does not say why",
         impact="The program stops at that operation.",
         remedy=_smaller,
         status=Status.WARN,

@@ -21,7 +21,7 @@ _ABSENT = "framework-not-installed"
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
-    """The build that fits, where the machine is told; else the question to put to envkit there."""
+    """The build that fits, where the machine is reported; otherwise the question to put to envkit there."""
     messages = seen(environment, _ABSENT)
     if named(messages, "module") == "triton":
         return Remedy(

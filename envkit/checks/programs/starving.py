@@ -35,16 +35,16 @@ _NEVER_TRIED = Fault(
     "cudnn-autotune-off",
     "An environment variable disables cuDNN autotuning",
     impact="Convolutions run with the algorithm that cuDNN guesses, which can be slower than the best.",
-    remedy="Unset it, unless results have to be the same in every run or the shapes of inputs change all the time.",
+    remedy="Unset it, unless results have to be the same in every run, or input shapes change all the time.",
     status=Status.WARN,
 )
 told_by_program(
     Fault(
         "data-loader-starves",
         "The data loader has few workers and may keep the GPU waiting",
-        impact="While the next batch is read and prepared, the GPU is idle.",
-        remedy="Raise num_workers of the data loader towards the number of processors, and watch whether nvidia-smi "
-        "shows a busy GPU. Where a batch takes longer to compute than to load, nothing needs to change.",
+        impact="While the next batch is being read and prepared, the GPU is idle.",
+        remedy="Raise the data loader's num_workers toward the number of processors, and check whether nvidia-smi "
+        "shows a busy GPU. If a batch takes longer to compute than to load, nothing needs to change.",
         status=Status.WARN,
     ),
     doc="""A data loader has as many workers as it takes to prepare a batch while the GPU computes on another.

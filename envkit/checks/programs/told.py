@@ -27,7 +27,7 @@ def told_by_program(
     of_missing_gpu: bool = False,
     past: Callable[[Environment, Matrix], str] = lambda environment, matrix: "",
 ) -> None:
-    """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it.
+    """Register the check that finds `fault` where a program's message describes it; a program that ran clears it.
 
     `fix` is what `explain` says where the remedy depends on the machine. `past` says in words why the message is of a
     program that ended long ago and of no fault of the machine, '' where it may be what the text is about.

@@ -11,7 +11,7 @@ from envkit.project.model import Item, Manifest, Unread
 from envkit.project.places import at_index, is_pytorch, item, mapping, sorted_out
 from envkit.project.readers.pyproject import Found, caret
 
-# Lines of files with their sums, most of a lock: what is read here stands elsewhere.
+# Lines of files with their sums, most of a lock: what is read here is elsewhere.
 _FILE_LINE = regex(r"(?m)^[ \t]+\{ ?(?:url|file) = \"[^\n]*\},?$\n?")
 _NAME_LINE = regex(r"(?m)^name = \"([^\"\n]+)\"")
 

@@ -48,7 +48,7 @@ def read(text: str, beside: Beside, kind: str = "requirements") -> Manifest:
 
 
 def _named(line: _Line, places: Places, index_line: int) -> Item | Unread:
-    """What a line names; pip stops at one that is no requirement, no file, and holds no variable."""
+    """What a line names; pip stops at one that is not a requirement, no file, and holds no variable."""
     one = item(line.text, line.line, places, file=line.file, index_line=index_line)
     plain = one is None or (isinstance(one, Item) and one.package.wheel is None)
     refused = plain and "$" not in line.text and not is_requirement(line.text)

@@ -1,4 +1,4 @@
-"""setup.py and setup.cfg, read and never run: what can be told without running stands in literals and constants."""
+"""setup.py and setup.cfg, read and never run: what can be told without running is in literals and constants."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def report(fleet: FleetReport, look: Look) -> str:
         lines += page.wrap(f"{gap_words(fleet, gap)}: {listed(gap.hosts)}", "  ", "")
     for state, reason, hosts in not_judged(fleet):
         lines += page.title(Status.UNKNOWN, f"{many(len(hosts), 'host')} {state.value}: {reason or 'no reason given'}")
-        lines += page.labelled("Hosts", listed(hosts))
+        lines += page.labeled("Hosts", listed(hosts))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -35,14 +35,14 @@ def _cause(cluster: Cluster, page: Page, *, verbose: bool) -> Iterator[str]:
     cause = cluster.cause
     status = Status.FAIL if cluster.state is State.FAIL else Status.WARN
     yield from page.title(status, f"{many(len(cluster.hosts), 'host')}: {cause.title}")
-    yield from page.labelled("Hosts", listed(cluster.hosts))
+    yield from page.labeled("Hosts", listed(cluster.hosts))
     if cause.fix:
-        yield from page.labelled("Fix", cause.fix)
+        yield from page.labeled("Fix", cause.fix)
         yield from page.commands(cause.commands)
     if cause.evidence:
         yield page.cut("Evidence", f"{cause.evidence} ({cluster.example})")
     for number, item in enumerate(cluster.shared if verbose else cluster.shared[:2]):
-        yield from page.labelled("Share" if number == 0 else "", shared_words(item))
+        yield from page.labeled("Share" if number == 0 else "", shared_words(item))
     yield page.whole("See also", f"envkit explain {cause.id}")
 
 

@@ -11,7 +11,7 @@ from envkit.render.yaml_text import literal
 
 USE = "Run: ansible-playbook -i INVENTORY {file}"
 
-# Marks between @ are filled in; what stands between braces is Ansible's.
+# Marks between @ are filled in; what is between braces is Ansible's.
 _COPY = """\
 - name: @title@
   hosts: "{{ envkit_hosts | default('all') }}"

@@ -23,8 +23,10 @@ def written(work: Installation, script: str) -> str:
     lines = [
         *comments(
             *about(work),
-            "It runs at the first boot, since a driver needs the kernel that it is for. Then the machine needs a",
-            "network: let `network` have --onboot=yes, and `services` not disable NetworkManager-wait-online.",
+            "It runs at the first boot, because a driver needs the kernel that it is for. At that time, the machine "
+            "needs a",
+            "network: give `network` the option --onboot=yes, and do not disable NetworkManager-wait-online with "
+            "`services`.",
             f"Logs: journalctl -u {unit}, and /var/log/envkit/",
         ),
         "%post --interpreter=/bin/bash --erroronfail --log=/root/envkit-post.log",

@@ -11,8 +11,8 @@ from envkit.install.unattended import DIRECTORY, MODE, script_path
 from envkit.render.installs import about
 
 USE = (
-    "Replace the source by your own, then run: packer build {file}. As it is, it installs on a machine that runs "
-    "already: packer build -var host=ADDRESS {file}"
+    "Replace the source with your own, then run: packer build {file}. As written, it installs on a running machine: "
+    "packer build -var host=ADDRESS {file}"
 )
 _AS_ROOT = 'if [ "$(id -u)" != 0 ]; then exec sudo -n sh -e "$0"; fi'
 # The connection breaks while the last command waits, which is expected.
@@ -52,7 +52,7 @@ def written(work: Installation, script: str) -> str:
 
 
 def _copied(path: str, script: str) -> tuple[str, ...]:
-    """Commands that lay the script down. As base64: Packer reads its own marks in what stands there as it is."""
+    """Commands that lay the script down. As base64: Packer reads its own marks in what is there as it is."""
     text = encodebytes(script.encode()).decode()
     return (
         "umask 077",

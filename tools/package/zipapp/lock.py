@@ -14,7 +14,7 @@ from pathlib import Path
 
 LOCK = Path(__file__).with_name("zipapp.lock")
 NOT_CARRIED = ("markdown-it-py", "mdurl", "pygments")  # rich shows Markdown and program text with them, envkit neither
-HEAD = "# What the zipped application carries. Renew it with: python -m tools.package.zipapp.lock\n"
+HEAD = "# Packages in the zipapp. Update it with: python -m tools.package.zipapp.lock\n"
 
 
 def oldest_python() -> str:

@@ -14,7 +14,7 @@ from tools.package.zipapp.lock import LOCK, same_wheels
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 _BUILD_TOOLS = HERE / "build.lock"
-_NOT_CARRIED = (  # what cannot be loaded from a zip or used at run time, and what tells of the builder
+_NOT_CARRIED = (  # what cannot be loaded from a zip or used at run time, and what describes the builder
     "*.so",
     "*.c",
     "*.pyi",
@@ -74,7 +74,7 @@ def _add_missing_licenses(folder: Path) -> None:
         modules = [path for path in folder.glob("*.py") if not path.name.startswith("_")]
         heads = [text for path in modules if "Redistribution" in (text := "".join(_head(path)))]
         if len(heads) != 1:
-            raise LookupError(f"{distribution.name} carries no license text.")
+            raise LookupError(f"{distribution.name} contains no license text.")
         (distribution / "LICENSE").write_text(heads[0], encoding="utf-8")
 
 
