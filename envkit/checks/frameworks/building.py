@@ -112,6 +112,7 @@ def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.TOOLKIT,
     rank=12,
     any_of=("system.memory_bytes", "messages"),
+    explained_by=("gcc-too-new-for-nvcc", "glibc-newer-than-toolkit", "nvcc-too-old-for-gpu", "toolkit-missing"),
     fix="Run fewer compilers at a time (MAX_JOBS), or give the build more memory.",
     references=threads("Dao-AILab/flash-attention#347", "Dao-AILab/flash-attention#358"),
 )

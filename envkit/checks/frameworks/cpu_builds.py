@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
@@ -45,6 +46,7 @@ _CPU_PACKAGES = {  # what pip takes for the wanted ones, or hides them
     "pytorch": TORCH_PACKAGES,
     "onnxruntime": ("onnxruntime",),
 }
+_OTHER_VENDOR = regex(r"\+(?:git\w{1,12}\.)?(xpu|rocm|musa|npu|hpu|mps|gaudi|corex|das|dtk|maca)\b")
 _CPU_ONLY_TITLE = "is a CPU-only build"
 
 
@@ -193,7 +195,7 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
 def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tuple[Message, ...]) -> Iterator[Outcome]:
     items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
     cpu = [
-        item for item in items if item.framework.cuda_known and item.framework.cuda is None and not item.framework.rocm
+        item for item in items if item.framework.cuda_known and item.framework.cuda is None and not _other_gpus(item)
     ]
     present = gpu_present(environment)
     missed = told or seen(environment, "framework-sees-no-gpu")  # who misses a GPU has one
@@ -227,22 +229,30 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
                 evidence=evidence,
             )
     for item in items:
-        if item not in cpu and (item.framework.cuda is not None or item.framework.rocm):
+        if item not in cpu and (item.framework.cuda is not None or _other_gpus(item)):
             yield ok(
                 f"{item.framework.package} is a GPU build",
                 subject=item.subject,
-                evidence=[item.evidence("cuda", item.framework.cuda or "ROCm")],
+                evidence=[item.evidence("cuda", item.framework.cuda or _other_gpus(item))],
             )
     if not told and not cpu and (blind := _blind_on_windows(environment, items)):
         yield fault.found(
             message_evidence(environment, blind),
             title="The CPU build of PyTorch is installed, which is what a plain pip install gives you on Windows",
         )
-    elif told and not cpu:
+    elif told and not cpu and not any(map(_other_gpus, items)):
         title = "A CPU-only build of the framework is installed"
         yield fault.found(message_evidence(environment, told), title=title)
     elif not items:
         yield nothing_to_judge(environment, "framework")
+
+
+def _other_gpus(item: Installed) -> str:
+    """What a build without CUDA is made for, by its version's tag: "Torch not compiled with CUDA" is no fault of it."""
+    if item.framework.rocm:
+        return "ROCm"
+    tag = _OTHER_VENDOR.search(item.framework.package)
+    return tag[1].upper() if tag else ""
 
 
 def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
@@ -255,7 +265,7 @@ def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple
         or any(item.framework.cuda for item in items)
     ):
         return ()
-    return seen(environment, "framework-sees-no-gpu", "told-available", "told-available-none", "webui")
+    return seen(environment, "framework-sees-no-gpu", "told-available", "told-available-none", "webui", "status-line")
 
 
 def _belong_together(item: Installed, plugin: Distribution, jaxlib: Distribution) -> bool:

@@ -36,7 +36,7 @@ _DEBUG = {  # variable -> what it does when it is left on
 _OFF = ("", "0")
 _NO_DEVICE = ("-1", "nodevfiles", "none", "void")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-_UUID = regex(r"(GPU|MIG)-[0-9a-fA-F/-]+")
+_UUID = regex(r"(?:GPU|MIG|MIG-GPU)-[0-9a-fA-F/-]+")
 
 
 def variables(environment: Environment) -> Mapping[str, str]:

@@ -16,7 +16,9 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
+from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, Gpu
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -143,7 +145,7 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
     instances = [uuid for gpu in _divided(environment) for uuid in gpu.mig_instances or ()]
     variables = environment.variables.get() if environment.variables.known else {}
     asked = variables.get(_VARIABLE)
-    if len(instances) > 1 and asked and _by_number(asked):
+    if len(instances) > 1 and asked and _by_number(environment, asked):
         yield _named_by_number(environment, asked, len(instances))
     elif asked and (several := asked.count("MIG-")) > 1:
         yield _ONE_INSTANCE.found(
@@ -173,6 +175,9 @@ def _named_by_number(environment: Environment, asked: str, instances: int) -> Ou
     )
 
 
-def _by_number(asked: str) -> bool:
+def _by_number(environment: Environment, asked: str) -> bool:
+    """Whether an item is a number, or the name that only drivers before those with UUIDs of instances accept."""
     items = [item.strip() for item in asked.split(",") if item.strip()]
-    return any(item.isdigit() or item.startswith("MIG-GPU-") for item in items)
+    driver = installed(environment)
+    early = driver is not None and driver.major < limit("driver-with-mig-uuids").major
+    return any(item.isdigit() or (item.startswith("MIG-GPU-") and not early) for item in items)

@@ -106,3 +106,11 @@ def newer_branch(environment: Environment, matrix: Matrix) -> int | None:
     ]
     best = max(fitting, default=None)
     return best if best is not None and failing and max(failing) < best else None
+
+
+def compiled_for_running(environment: Environment) -> bool:
+    """Whether a build for the running kernel began, and headers are missed for others alone, such as a mistyped one."""
+    running = environment.system.kernel.value
+    begun = {message.values.get("kernel") for message in seen(environment, "dkms-build-failed")}
+    missed = {message.values.get("kernel") for message in seen(environment, "kernel-headers-missing")}
+    return running is not None and running in begun and None not in missed and running not in missed

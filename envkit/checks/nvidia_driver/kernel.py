@@ -17,7 +17,14 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import back_to, dkms_entries, from_the_log, headers_of_another, newer_branch
+from envkit.checks.nvidia_driver.dkms import (
+    back_to,
+    compiled_for_running,
+    dkms_entries,
+    from_the_log,
+    headers_of_another,
+    newer_branch,
+)
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
@@ -264,6 +271,8 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
     """
     if environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
+    elif compiled_for_running(environment):
+        yield skip("DKMS compiles the module for the running kernel; another kernel lacks its headers")
     elif reported := _NO_HEADERS.reported(environment):
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
