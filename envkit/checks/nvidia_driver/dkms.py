@@ -40,7 +40,7 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
     )
 
 
-def headers_of_another(environment: Environment) -> Remedy | None:
+def other_headers(environment: Environment) -> Remedy | None:
     """The remedy where only another kernel's headers are installed: DKMS has built nothing, and there is no log."""
     others = [message.values["devel"] for message in seen(environment, "dkms-build-failed", "detail-other-devel")]
     running = (environment.system.kernel.value or "").removesuffix(".x86_64")
@@ -108,9 +108,9 @@ def newer_branch(environment: Environment, matrix: Matrix) -> int | None:
     return best if best is not None and failing and max(failing) < best else None
 
 
-def compiled_for_running(environment: Environment) -> bool:
+def begun(environment: Environment) -> bool:
     """Whether a build for the running kernel began, and headers are missed for others alone, such as a mistyped one."""
     running = environment.system.kernel.value
-    begun = {message.values.get("kernel") for message in seen(environment, "dkms-build-failed")}
+    tried = {message.values.get("kernel") for message in seen(environment, "dkms-build-failed")}
     missed = {message.values.get("kernel") for message in seen(environment, "kernel-headers-missing")}
-    return running is not None and running in begun and None not in missed and running not in missed
+    return running is not None and running in tried and None not in missed and running not in missed

@@ -17,14 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import (
-    back_to,
-    compiled_for_running,
-    dkms_entries,
-    from_the_log,
-    headers_of_another,
-    newer_branch,
-)
+from envkit.checks.nvidia_driver.dkms import back_to, begun, dkms_entries, from_the_log, newer_branch, other_headers
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
@@ -102,7 +95,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, advice, "operator-driver")
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
     own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if given := foreign or headers_of_another(environment) or back_to(environment):
+    if given := foreign or other_headers(environment) or back_to(environment):
         return given
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
@@ -271,7 +264,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
     """
     if environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
-    elif compiled_for_running(environment):
+    elif begun(environment):
         yield skip("DKMS compiles the module for the running kernel; another kernel lacks its headers")
     elif reported := _NO_HEADERS.reported(environment):
         yield reported
