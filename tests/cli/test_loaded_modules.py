@@ -71,7 +71,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["recommend"], 77),
+        (["recommend"], 78),
         (["resolve", "--framework", "pytorch"], 111),
         (["install", "--cuda", "9.0", "--framework", "pytorch"], 147),
         (["dockerfile", "--framework", "tensorflow"], 158),

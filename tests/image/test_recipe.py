@@ -94,7 +94,7 @@ def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str
 
 
 def test_a_cudnn_that_only_a_package_provides_needs_a_python(matrix: Matrix) -> None:
-    with pytest.raises(EnvkitError, match="Python package only.*Add --python"):
+    with pytest.raises(EnvkitError, match="only as a Python package.*Add --python"):
         made(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11")
     rendered = text(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11", python="3.12")
     assert "-m venv /opt/venv" in rendered

@@ -111,7 +111,7 @@ def test_a_part_provides_what_it_is_of_no_use_without(
         (("--cuda", "12.4", "--components", "nvcc", "--samples"), 2, "Omit --samples"),
         (("--cuda", "12.4", "--components", "nvcc", "--no-toolkit"), 2, "--no-toolkit leaves out every part"),
         (("--cuda", "9.0", "--components", "nvcc"), 1, "runfile installs the whole toolkit or nothing"),
-        (("--cuda", "11.4", "--components", "nvcc"), 1, "Releases with parts: 11.8.0"),
+        (("--cuda", "11.4", "--components", "nvcc"), 1, "a release with parts: 11.8.0"),
         (("--cuda", "12.4", "--components", "cufile", "--arch", "aarch64"), 0, ""),
         (("--cuda", "12.4", "--components", "opencl", "--arch", "aarch64"), 2, "has no part opencl"),
     ],

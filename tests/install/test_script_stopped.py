@@ -92,5 +92,6 @@ def test_much_output_on_both_streams_blocks_nobody() -> None:
 
 def test_without_bash_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("envkit.host.programs._SYSTEM_FOLDERS", ())
     with pytest.raises(StepFailed, match="cannot start bash"):
         run_script("exit 0", [], print, sudo=False)

@@ -39,7 +39,7 @@ def test_the_present_shell_keeps_its_variable_and_the_user_is_reported(
     assert (tmp_path / ".bashrc").read_text() == f"# envkit: export {NAME}=\n"
     said = capsys.readouterr()
     assert after.verdict.status is Status.FAIL and "Gone" not in said.out
-    assert f"open a new one, or run in this one: unset {NAME}" in said.out + said.err
+    assert f"open a new one, or run this here: unset {NAME}" in said.out + said.err
 
 
 def test_a_plan_is_as_wide_as_the_terminal_and_its_commands_are_whole(

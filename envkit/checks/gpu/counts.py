@@ -115,9 +115,9 @@ class Count:
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Boards, PCI, kernel module, device files, NVML, and CUDA show the same number of GPUs (on a Jetson, only CUDA
-    counts).
+    """All layers show the same number of GPUs: boards, PCI, kernel module, device files, NVML, and CUDA.
 
+    On a Jetson, only CUDA counts.
     No layer can show more GPUs than the one below it; the first layer with a lower number is the one that loses a GPU.
     GPUs that are reserved for virtual machines, and old ones that use another driver, do not count.
     """
