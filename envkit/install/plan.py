@@ -61,11 +61,11 @@ def script_plan(
     plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
         return plan
-    if plan.request.platform == WINDOWS:  # its script finds a Python and takes parts from one installer
-        return _without_toolkit(plan) if toolkit is False else plan
-    if components:
-        from envkit.install.parts import with_known_parts, without_cudnn
+    from envkit.install.parts import with_known_parts, without_cudnn
 
+    if plan.request.platform == WINDOWS:  # its script finds a Python, takes parts from one installer, and no cuDNN
+        return _without_toolkit(plan) if toolkit is False else without_cudnn(plan)
+    if components:
         plan = without_cudnn(with_known_parts(plan, request, matrix))
     if toolkit is not False:
         plan = _with_verified_cudnn(plan, request, matrix)

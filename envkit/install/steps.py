@@ -27,7 +27,7 @@ from envkit.install.model import (
     Verify,
 )
 from envkit.install.modules import module_steps
-from envkit.install.options import ScriptOptions
+from envkit.install.options import EULA_NOTE, ScriptOptions
 from envkit.install.packages import prerequisites
 from envkit.solver.model import Choice, Plan
 from envkit.tables.images import repair
@@ -239,7 +239,7 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     if bare and not options.accept_unverified:
         yield f"No checksum is published for {', '.join(bare)}: the script stops there without --accept-unverified."
     if options.accept_eula and any(isinstance(step, (InstallToolkit, InstallDriver)) for step in steps):
-        yield "The script accepts NVIDIA's EULA (--accept-eula, the default); with --no-accept-eula it asks."
+        yield EULA_NOTE
     if plan.choice.os is not None and repair(plan.choice.os.os_id):
         yield (
             f"{plan.choice.os.os_id} is past its end of life: if the machine still uses the release's mirrors, which "

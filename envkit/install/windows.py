@@ -16,7 +16,7 @@ from envkit.base.versions import Version
 from envkit.compat.software import needs_system_cuda
 from envkit.install.environment import folder_word, framework_steps
 from envkit.install.model import InstallFramework
-from envkit.install.options import ScriptOptions
+from envkit.install.options import EULA_NOTE, ScriptOptions
 from envkit.install.parts import with_needs
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.pip_calls import plan_calls
@@ -91,7 +91,7 @@ def windows_installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -
         env_name="-".join(map(folder_word, choice.builds)),
         calls=words,
         frameworks=tuple(framework_steps(choice, mirrors)),
-        notes=tuple(_notes(choice, toolkit)),
+        notes=tuple(_notes(plan, toolkit, options)),
     )
 
 
@@ -176,7 +176,10 @@ def _plan_id(choice: Choice, toolkit: WindowsToolkit | None, mark: str) -> str:
     return "-".join(["windows", *words, mark])
 
 
-def _notes(choice: Choice, toolkit: WindowsToolkit | None) -> Iterator[str]:
+def _notes(plan: Plan, toolkit: WindowsToolkit | None, options: ScriptOptions) -> Iterator[str]:
+    choice = plan.choice
+    if toolkit is not None and options.accept_eula:
+        yield EULA_NOTE
     if toolkit is not None and toolkit.installer is None:
         known = ", ".join(str(row.cuda) for row in read(WindowsInstallerRow))
         yield (
@@ -186,7 +189,8 @@ def _notes(choice: Choice, toolkit: WindowsToolkit | None) -> Iterator[str]:
         )
     if toolkit is not None and any(word.startswith("nvcc_") for word in toolkit.components or ("nvcc_",)):
         yield "nvcc for Windows compiles with Visual Studio's C++ compiler, which the script does not install."
-    if choice.cudnn_version is not None and any(map(needs_system_cuda, choice.builds)):
+    asked = toolkit is not None and plan.request.cudnn is not None
+    if choice.cudnn_version is not None and (asked or any(map(needs_system_cuda, choice.builds))):
         yield (
             f"cuDNN {choice.cudnn_version} is not installed: unpack NVIDIA's archive for Windows into the toolkit's "
             "directory (https://developer.nvidia.com/cudnn)."

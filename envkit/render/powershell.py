@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
-from envkit.render.script_header import EULA_URL, WIDTH
+from envkit.render.script_header import EULA_URL, WIDTH, eula_words
 
 if TYPE_CHECKING:
     from envkit.base.versions import Version
@@ -130,7 +130,7 @@ def _choices(work: WindowsInstallation, options: ScriptOptions) -> Iterator[str]
     yield f"  driver       {work.minimum_driver} or newer must be installed already; the script does not install one"
     if work.toolkit is not None:
         parts = " ".join(work.toolkit.components) or "everything"
-        yield f"  EULA         {'accepted, per --accept-eula' if options.accept_eula else 'asked'}: {EULA_URL}"
+        yield from hang("  EULA         ", f"{eula_words(options, True)}: {EULA_URL}", WIDTH)
         yield from hang(f"  CUDA {str(work.toolkit.toolkit.version):<8} ", parts, WIDTH)
         yield f"  installer    {work.toolkit.url or 'has to be named with -CudaInstaller'}"
         if work.toolkit.installer is not None:

@@ -160,7 +160,7 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
     toolkit = next((step for step in work.steps if isinstance(step, InstallToolkit)), None)
     yield "Choices (made when this script was written)"
     if licenses(work):
-        yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licenses(work)}", WIDTH)
+        yield from hang("  EULA         ", f"{eula_words(options, toolkit is not None)}: {licenses(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
         if toolkit.parts:
@@ -174,10 +174,11 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield "  framework    in its own directory, not in the system's Python"
 
 
-def _eula_words(toolkit: InstallToolkit | None, options: ScriptOptions) -> str:
+def eula_words(options: ScriptOptions, toolkit: bool) -> str:
+    """What becomes of NVIDIA's EULA in a script with or without a toolkit."""
     if options.accept_eula:
         return "accepted, per --accept-eula (the default; with --no-accept-eula the script asks)"
-    return "asked" if toolkit is not None else "asked when NVIDIA's installer or zypper needs it"
+    return "asked" if toolkit else "asked when NVIDIA's installer or zypper needs it"
 
 
 def _items(texts: Sequence[str]) -> Iterator[str]:

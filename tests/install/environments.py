@@ -43,6 +43,7 @@ def main() -> int:
     print(_line(COLUMNS), _line(["---"] * len(COLUMNS)), sep="\n", flush=True)
     good = True
     for system in systems:
+        CACHE.mkdir(exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="environments-", dir=CACHE))
         try:
             root = Root(system, folder)

@@ -32,6 +32,7 @@ is_wsl() {{ return 1; }}
 headers_are_here() {{ return 0; }}
 runfile_driver() {{ return 1; }}
 driver_on_disk() {{ cat {folder}/driver-on-disk 2>/dev/null || true; }}
+initramfs_can_be_rebuilt() {{ return 0; }}
 rebuild_initramfs() {{ echo "rebuilds the boot image"; }}
 {body}
 """

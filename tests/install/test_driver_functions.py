@@ -86,6 +86,11 @@ REFUSALS = {
         "must not be installed over packages",
     ),
     "headers that cannot be had": ("12.4.1", "headers_are_here() { return 1; }", "no kernel headers"),
+    "no program for the initramfs": (
+        "12.4.1",
+        "package_candidate() { echo 580.65.06; }; initramfs_can_be_rebuilt() { return 1; }",
+        "neither update-initramfs nor dracut is installed",
+    ),
 }
 
 
@@ -97,6 +102,21 @@ def test_nouveau_stays_where_no_driver_can_be_installed(tmp_path: Path, name: st
     assert done.returncode == 11, done
     assert words in done.stderr
     assert "rebuild the initramfs" not in done.stdout
+
+
+def test_a_rollback_goes_on_without_a_program_for_the_initramfs(tmp_path: Path) -> None:
+    """The earlier notes are taken back too, and the last line says what is left to do."""
+    file = tmp_path / "nouveau.conf"
+    body = f"""
+    CURRENT_STEP=prerequisites; record absent {tmp_path}/made; : >{tmp_path}/made
+    CURRENT_STEP=nouveau; record initramfs -
+    echo 'blacklist nouveau' | write_file {file}; initramfs_can_be_rebuilt() {{ return 1; }}
+    roll_back
+    """
+    done = call(script("12.4.1", "ubuntu24.04"), body, tmp_path)
+    assert done.returncode == 0 and "rebuilds" not in done.stdout, done
+    assert "Undone, except for this: the initramfs is not rebuilt" in done.stdout + done.stderr
+    assert not file.exists() and not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize("packaged", [True, False])

@@ -163,4 +163,7 @@ def test_plan_and_header_say_what_becomes_of_the_eula(option: str, words: str) -
     done = envkit("install", *_PLAN, option)
     assert f"  EULA         {words}" in done.stdout
     assert ("accepts NVIDIA's EULA" in done.stderr) is (option == "--accept-eula")
+    for_windows = envkit("install", "--cuda", "13.0", "--os", "windows", "--target", "any", option)
+    assert f"  EULA         {words}" in for_windows.stdout
+    assert ("accepts NVIDIA's EULA" in for_windows.stderr) is (option == "--accept-eula")
     assert "Accept NVIDIA's EULA" in envkit("install", "--help").stdout

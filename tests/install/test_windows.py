@@ -181,6 +181,12 @@ def test_parts_come_with_what_they_need_and_without_the_driver() -> None:
     assert named and "'nvcc_12.4'" in named.group(1) and "'npp_dev_12.4'" in named.group(1)
 
 
+@pytest.mark.parametrize(("words", "told"), [((), False), (("--cudnn", "9"), True)])
+def test_cudnn_is_no_part_of_the_plan_unless_asked_for_and_then_told_of(words: tuple[str, ...], told: bool) -> None:
+    said = " ".join(envkit("install", *HERE, "--cuda", "12.4", *words).stderr.split())
+    assert ("cuDNN" in said) is told and ("is not installed: unpack NVIDIA's archive" in said) is told
+
+
 def test_an_installer_without_a_driver_installs_everything() -> None:
     assert "$CudaComponents = @()" in rendered(ScriptOptions(), "13.0.0")
     assert "'crt_13.0', 'cudart_13.0', 'nvcc_13.0', 'nvvm_13.0'" in rendered(
