@@ -184,6 +184,8 @@ _SELINUX = Fault(
         "mig-enabled-no-instance",
         "no-gpu-on-pci",
         "driver-library-mismatch",
+        "driver-dropped-gpu",
+        "open-module-on-pre-turing",
         "gpu-fallen-off-bus",
     ),
     fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",

@@ -24,7 +24,7 @@ from envkit.model import Environment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
+_NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU is there
 
 
 def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
