@@ -227,7 +227,10 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
     is_open, evidence = _loaded_flavor(environment)
     gpus = seen_gpus(environment, matrix)
     branch = version.major if (version := installed(environment)) else None
-    if is_open is None or not gpus:
+    if is_open is None and _only_told(environment, fault) and gpus and all(_suits(gpu, fault) for gpu in gpus):
+        evidence = [_gpu_evidence(environment, gpu) for gpu in gpus]
+        yield ok(f"the {_word(fault)} module supports every GPU that is shown", evidence=evidence)
+    elif is_open is None or not gpus:
         yield fault.reported(environment, remedy=_by_akmods(environment, fault), branch=branch) or not_looked(
             environment, "the kernel module's flavor or the GPU was not probed"
         )
@@ -236,6 +239,22 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
     else:
         for gpu in gpus:
             yield _fits(environment, gpu, fault, evidence, _branch_for(gpu, branch))
+
+
+def _only_told(environment: Environment, fault: Fault) -> bool:
+    """Whether words and names of packages alone suggest the fault, and the driver itself does not report it."""
+    messages = seen(environment, fault.id)
+    return bool(messages) and all("/told-" in message.signature for message in messages)
+
+
+def _suits(gpu: SeenGpu, fault: Fault) -> bool:
+    """Whether the table says that this flavor of the module supports every model that the GPU may be."""
+    rows = [flavors_of(model) for model in gpu.models]
+    return bool(rows) and all(row is not None and (row.open if fault is _OPEN else row.proprietary) for row in rows)
+
+
+def _word(fault: Fault) -> str:
+    return "open" if fault is _OPEN else "proprietary"
 
 
 def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
@@ -247,7 +266,7 @@ def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
 def _fits(
     environment: Environment, gpu: SeenGpu, fault: Fault, evidence: list[Evidence], branch: int | None
 ) -> Outcome:
-    word = "open" if fault is _OPEN else "proprietary"
+    word = _word(fault)
     if gpu.works:
         return ok(f"the {word} module drives {gpu.title}", subject=gpu.subject, evidence=evidence)
     rows = [flavors_of(model) for model in gpu.models]
