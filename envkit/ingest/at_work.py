@@ -83,6 +83,10 @@ _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
 _OLD = 1  # days
+_LINK = regex(
+    r"^\s{1,16}Lnk(?P<what>Cap|Sta):\s[^\n]{0,80}?Width x(?P<lanes>\d{1,2})(?P<down> \(downgraded\))?", re.MULTILINE
+)
+_NARROW = "pcie-width-degraded/complaint-lspci"
 
 
 @kept
@@ -101,11 +105,20 @@ def _busy(text: Text) -> bool:
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     lasting = signature.partition("/")[0] in _LASTING
-    if is_over(text, offset):
+    if is_over(text, offset) or (signature == _NARROW and _filled_by_port(text)):
         return True
     if lasting or troubled(text) or _OTHER.search(text.whole, offset):
         return False
     return harmless(text, offset) or _from_container(text, signature, offset)
+
+
+def _filled_by_port(text: Text) -> bool:
+    """Whether two links are listed, a port and a card, and the card uses every lane that the port has."""
+    links = [match.group("what", "lanes", "down") for match in text.matches(_LINK, "Lnk")]
+    if [what for what, _, _ in links] != ["Cap", "Sta", "Cap", "Sta"]:
+        return False
+    (_, port, _), (_, used_there, _), _, (_, used_here, _) = links
+    return port == used_there == used_here
 
 
 def is_over(text: Text, offset: int) -> bool:
