@@ -24,7 +24,8 @@ _WORDS = regex(
     r"^(?:Description:[ \t]{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
 _VIRTUAL = regex(
-    r"^ {0,12}Virtualization: (?P<kind>\S{1,30})|(?:^|[$#>%] ?)systemd-detect-virt\n(?P<answer>[a-z][\w-]{1,20})$",
+    r"^ {0,12}Virtualization: (?P<kind>\S{1,30})"
+    r"|(?:^|[$#>%] ?)systemd-detect-virt(?: ?(?:;|&&)[^\n]{1,120})?\n(?P<answer>[a-z][\w-]{1,20})$",
     re.MULTILINE,
 )
 _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt", "container-other", "openvz")
