@@ -46,6 +46,7 @@ _PASSING = regex(
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
     r"|smartd|snapd|thermald|udisksd|upowerd|kwin_[a-z0-9]{3,8}|plasmashell|polkitd|ModemManager|chronyd|rsyslogd"
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} nvidia-vgpu-mgr\[\d{1,9}\]: cmd: 0x[0-9a-f]{8} failed\.$"
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
