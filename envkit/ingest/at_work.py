@@ -83,9 +83,7 @@ _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
 _OLD = 1  # days
-_LINK = regex(
-    r"^\s{1,16}Lnk(?P<what>Cap|Sta):\s[^\n]{0,80}?Width x(?P<lanes>\d{1,2})(?P<down> \(downgraded\))?", re.MULTILINE
-)
+_LINK = regex(r"^[ \t]{1,16}Lnk(?P<what>Cap|Sta):[ \t][^\n]{0,80}?Width x(?P<lanes>\d{1,2})", re.MULTILINE)
 _NARROW = "pcie-width-degraded/complaint-lspci"
 
 
@@ -114,10 +112,10 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
 
 def _filled_by_port(text: Text) -> bool:
     """Whether two links are listed, a port and a card, and the card uses every lane that the port has."""
-    links = [match.group("what", "lanes", "down") for match in text.matches(_LINK, "Lnk")]
-    if [what for what, _, _ in links] != ["Cap", "Sta", "Cap", "Sta"]:
+    links = [match.group("what", "lanes") for match in text.matches(_LINK, "Lnk")]
+    if [what for what, _ in links] != ["Cap", "Sta", "Cap", "Sta"]:
         return False
-    (_, port, _), (_, used_there, _), _, (_, used_here, _) = links
+    (_, port), (_, used_there), _, (_, used_here) = links
     return port == used_there == used_here
 
 
