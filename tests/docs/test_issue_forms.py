@@ -21,8 +21,27 @@ from tests.ingest.texts import Case, cases
 FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 SMI = (ROOT / "tests/texts/healthy-smi-535.txt").read_text("utf-8")
 COLLECT_ENV = (ROOT / "tests/texts/healthy-collect-env-new.txt").read_text("utf-8")
-# healthy as nobody complains, which an issue does: without nvcc a build would stop
-NO_COMPLAINT = ("healthy-third-no-nvcc", "healthy-third-nixos", "healthy-seventh-desktop-5090")
+# healthy as nobody complains, which an issue does: without nvcc a build would stop, and a log's warning is meant
+NO_COMPLAINT = (
+    "healthy-third-no-nvcc",
+    "healthy-third-nixos",
+    "healthy-seventh-desktop-5090",
+    "healthy-nouveau-desktop",
+    "healthy-eleventh-nano-4gb-l4t-docker",
+    "healthy-work-colab-l4-finetune",
+    "healthy-work-comfy-4090-nvtop",
+    "healthy-work-egpu-razer",
+    "healthy-work-julia-cuda-versioninfo",
+    "healthy-work-kaggle-2xt4",
+    "healthy-work-operator-node-h100",
+    "healthy-work-rstudio-tf-r",
+    "healthy-work-t480-mx150-bumblebee",
+    "healthy-work-talos-k8s-3060",
+    "healthy-work-two-different-cards",
+    "healthy-work-windows-comfy-portable-4060",
+    "healthy-work-windows-gpuz-dxdiag",
+    "healthy-work-xavier-docker",
+)
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
 
 

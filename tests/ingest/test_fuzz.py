@@ -121,7 +121,11 @@ def test_noise_tells_no_message_and_no_fail(count: int) -> None:
 # A mutation that takes that away leaves what a faulty machine shows.
 # Sets of machines in which nearly every sign of trouble is outweighed by another part of the text.
 SETS_BY_CONTRAST = tuple(
-    f"healthy-{name}-" for name in ("third", "fourth", "fifth", "seventh", "eighth", "ninth", "tenth", "variant")
+    f"healthy-{name}-"
+    for name in (
+        *("third", "fourth", "fifth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
+        *("variant", "work"),
+    )
 )
 BY_CONTRAST = {
     *("healthy-machine-gcp-a2-one", "healthy-machine-hgx4-no-fm", "healthy-machine-nvlink-pair-of-three"),
@@ -136,7 +140,8 @@ BY_CONTRAST = {
     *("healthy-proxmox-host", "healthy-readme-prose", "healthy-machine-a100-mig", "healthy-q-570-hgx"),
     *("healthy-mismatch-solved", "healthy-cpu-machine-onnxruntime", "healthy-nightly-companions"),
     *("healthy-release-notes-xid", "healthy-learned-rocm-nvcc", "healthy-learned-wsl-tensorflow"),
-    *("healthy-cpu-by-design", "healthy-engine-moved-next-month"),
+    *("healthy-cpu-by-design", "healthy-engine-moved-next-month", "healthy-code-43-of-others", "healthy-faq-of-nvvm"),
+    *("healthy-killed-by-hand", "healthy-gaudi", "healthy-wish-signing"),
 }
 
 
