@@ -178,7 +178,7 @@ def _lane(board: Card, lanes: int, generation: int | None, together: int, count:
     row = next((row for row in pcie_generations() if generations and row.generation == min(generations)), None)
     width = min(lanes, board.model.pcie_lanes or lanes)
     full = rules()["full-link-gbs"]
-    name = f"{count} x {board.name}" if count > 1 else board.name
+    name = f"{count} × {board.name}" if count > 1 else board.name
     if row is None:
         return Judgement("unknown", "lanes", f"{name} in x{lanes}: its PCIe generation is unknown", board.sources)
     rate = row.megabytes_per_lane * width / 1000

@@ -82,7 +82,7 @@ def _first(
 def _told(options: Options, offer: Offer, counted: bool) -> Change:
     name = offer.card.name
     words = [f'"{offer.gpus}x {name}"' if counted and key == "gpus" else f"--{key} {options[key]}" for key in options]
-    count = f"{offer.gpus} x " if offer.gpus > 1 else ""
+    count = f"{offer.gpus} × " if offer.gpus > 1 else ""
     verb = "fit" if count else "fits"
     each = " on each" if count else ""
     return Change(" ".join(words), f"{count}{name} {verb}, {offer.each_gb:.1f} GiB{each}")

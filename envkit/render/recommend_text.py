@@ -99,13 +99,13 @@ def _need_told(ranking: Ranking) -> str:
 
 
 def _counted(offer: Offer) -> str:
-    return f"{offer.gpus} x {offer.card.name}" if offer.gpus > 1 else offer.card.name
+    return f"{offer.gpus} × {offer.card.name}" if offer.gpus > 1 else offer.card.name
 
 
 def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, *, verbose: bool = False) -> str:
     """The judgment of a machine, worst first."""
     there = len(machine.every) - len(machine.cards)
-    named = [f"{gpus} x {card.name}" for card, gpus in machine.every]
+    named = [f"{gpus} × {card.name}" for card, gpus in machine.every]
     told = [f"{name} (there)" for name in named[:there]] + named[there:]
     lines = list(hang("Machine  ", ", ".join(told), width))
     rows = sorted(judgements, key=lambda row: list(_LABELS).index(row.status))

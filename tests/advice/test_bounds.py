@@ -231,4 +231,4 @@ def test_machines_that_the_user_counted_are_ordered_by_speed() -> None:
     words = ("--parameters", "32B", "--task", "infer", "--precision", "int4")
     shown = envkit("recommend", "2x RTX 3090", "RTX 5090", "4x RTX 3060 12GB", *words).stdout
     names = [line[3:].split(":")[0] for line in shown.splitlines() if line[:1].isdigit()]
-    assert names == ["2 x GeForce RTX 3090", "GeForce RTX 5090", "4 x GeForce RTX 3060 (12GB)"]
+    assert names == ["2 × GeForce RTX 3090", "GeForce RTX 5090", "4 × GeForce RTX 3060 (12GB)"]

@@ -72,7 +72,7 @@ def test_a_page_has_the_table_and_a_bar_for_each_card(tmp_path: Path) -> None:
     assert envkit("recommend", "RTX 3090", "2x RTX 3060 12GB", "-o", str(page)).returncode == 0
     text = page.read_text()
     assert text.startswith("<!doctype html>") and "at best" in text and "<script" not in text
-    assert text.count("<rect ") == 2 and ">2 x GeForce RTX 3060" in text
+    assert text.count("<rect ") == 2 and ">2 × GeForce RTX 3060" in text
     assert envkit("recommend", "RTX 3090", "--memory", "99", "-o", str(page)).returncode == 1
     assert "No card fits" in page.read_text() and "<svg" not in page.read_text()
 
