@@ -69,7 +69,8 @@ def capability_of(messages: Iterable[Message]) -> str:
     """The compute capability that a message names, `12.0` for `sm_120` as for `12.0`; '' where none does."""
     said = tuple(messages)
     number = _SM.fullmatch(named(said, "sm") or "")
-    return f"{number['major']}.{number['minor']}" if number else named(said, "capability") or ""
+    told = f"{number['major']}.{number['minor']}" if number else named(said, "capability") or ""
+    return told if isinstance(CAPABILITY(told), str) else ""
 
 
 def resolve_command(

@@ -297,7 +297,7 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     dropped = tuple(message for message in said if not message.values.get("most") or _beside_range(message) < 0)
     newer = (*seen(environment, _NEWER), *above)
     exact = tuple(message for message in newer if message.values)
-    told = [ComputeCapability.parse(text) for each in exact if (text := capability_of([each])).count(".") == 1]
+    told = [ComputeCapability.parse(text) for each in exact if (text := capability_of([each]))]
     owns = told or [own for _, own in capable_gpus(environment, matrix)]
     if not dropped and newer and (told or not exact) and _left_out(owns, matrix):
         return newer if id == _DROPPED else ()

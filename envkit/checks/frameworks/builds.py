@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.engine.ask import capability_of, install_cuda, resolve_command
-from envkit.checks.engine.command import CAPABILITY, REQUIREMENT, VERSION, Command, run
+from envkit.checks.engine.command import REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named
@@ -181,8 +181,8 @@ def fresh(
     """
     wanted = f"{name}=={version}" if version is not None else name
     ask = resolve_command(environment, matrix, messages, framework=wanted, any_python=any_python)
-    said = CAPABILITY(capability_of(messages))
-    named_gpu = ComputeCapability.parse(said) if isinstance(said, str) else None
+    said = capability_of(messages)
+    named_gpu = ComputeCapability.parse(said) if said else None
     python = None if any_python else _only_python(environment)
     version = version or Version.find(named(messages, "version") or "")
     framework = matrix.framework(name)
