@@ -6,7 +6,6 @@ text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable, Iterator
 
 from envkit._startup.regex import regex
@@ -22,6 +21,7 @@ _SEPARATORS = {  # what may stand on both sides of a cell, and what is between t
     " ": regex(r"[ \t]{2,}"),
 }
 _LINES = "│┃║"
+_WIDEST = 21  # characters of one, and one more
 _RULE = regex(r"[ \t|+:=─━┼╪├┤┝┥╞╡┬┴-]*")
 _HEADING = regex(r"[^\W\d_][\w ./()#-]{0,40}")
 _QUOTES = "\"'`"
@@ -73,7 +73,7 @@ def _sign(text: str, header: Span, name: Span) -> str | None:
     before = text[header[0] : name[0]].rstrip(_QUOTES)
     after = text[name[1] : header[1]].lstrip(_QUOTES)
     for sign, separator in _SEPARATORS.items():
-        ends = re.search(rf"(?:{separator.pattern})\Z", before[-20:])
+        ends = separator.match(before[:-_WIDEST:-1])  # read backward, each is the same
         goes_on = separator.match(after)
         if (ends or goes_on) and (ends or not before.strip()) and (goes_on or not after.strip()):
             return sign
