@@ -14,10 +14,10 @@ from envkit.privacy.secret_names import Strength
 from envkit.privacy.secret_values import CLOSERS, HIDDEN, LINE, Span, matched, secret_in
 
 _SEPARATORS = {  # what may stand on both sides of a cell, and what is between two of them
-    "|": regex(r"[ \t]*[|│┃║][ \t]*"),
-    ",": regex(r"[ \t]*,[ \t]*"),
-    ";": regex(r"[ \t]*;[ \t]*"),
-    "\t": regex(r" *\t *"),
+    "|": regex(r"[ \t]{0,30}[|│┃║][ \t]{0,30}"),
+    ",": regex(r"[ \t]{0,30},[ \t]{0,30}"),
+    ";": regex(r"[ \t]{0,30};[ \t]{0,30}"),
+    "\t": regex(r" {0,30}\t {0,30}"),
     " ": regex(r"[ \t]{2,}"),
 }
 _LINES = "│┃║"
