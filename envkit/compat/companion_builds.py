@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from envkit.base.versions import VersionSpec
-from envkit.compat.packages import requirements_of
-from envkit.compat.software import some_version_meets
+from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
 from envkit.tables.pairs import CompanionBuilds
@@ -22,10 +21,8 @@ def companion_builds(package: str, spec: str) -> list[CompanionBuilds]:
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
-    wanted = next(iter(requirements_of((package + spec,))), None)
-    if wanted is None:
-        return []
-    return [row for row, span in _rows() if row.package == package and some_version_meets((wanted.spec, span))]
+    own = (pair for pair in _rows() if pair[0].package == package)
+    return [row for row, _ in rows_allowed(package, spec, own)]
 
 
 def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | None:

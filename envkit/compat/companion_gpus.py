@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.compat.packages import requirements_of
-from envkit.compat.software import some_version_meets
+from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
 from envkit.tables.pairs import CompanionGpus
@@ -22,12 +21,7 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
-    wanted = next(iter(requirements_of((package + spec,))), None)
-    rows = [
-        row
-        for row, span in (_rows() if wanted is not None else ())
-        if wanted is not None and row.package == package and some_version_meets((wanted.spec, span))
-    ]
+    rows = (row for row, _ in _allowed(package, spec))
     lowest = min(rows, key=lambda row: _number(row.min_compute_capability), default=None)
     if lowest is None or _number(gpu) >= _number(lowest.min_compute_capability):
         return None
@@ -39,12 +33,14 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
 
 def first_to_need(package: str, spec: str) -> Version | None:
     """The first release that needs what a requirement's releases do; None where all do, or it is not known."""
-    wanted = next(iter(requirements_of((package + spec,))), None)
-    for row, span in _rows() if wanted is not None else ():
-        if wanted is not None and row.package == package and some_version_meets((wanted.spec, span)):
-            bounds = [bound for operator, bound in span.clauses if operator == ">=" and any(bound.parts)]
-            return bounds[0] if bounds else None
+    for _, span in _allowed(package, spec):
+        bounds = [bound for operator, bound in span.clauses if operator == ">=" and any(bound.parts)]
+        return bounds[0] if bounds else None
     return None
+
+
+def _allowed(package: str, spec: str) -> list[tuple[CompanionGpus, VersionSpec]]:
+    return rows_allowed(package, spec, (pair for pair in _rows() if pair[0].package == package))
 
 
 def _number(capability: ComputeCapability) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.packages import Requirement, lies_in, requirements_of
+from envkit.compat.packages import Requirement, lies_in, requirement_of, requirements_of
 from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -31,7 +31,7 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
     `package` is the name as indexes compare it, `spec` what follows it: `==0.28.1`.
     """
     rows = _rows().get(package, ())
-    wanted = next(iter(requirements_of((package + spec,))), None) if rows else None
+    wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
         there = beside.get(other.package)
         if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
@@ -72,7 +72,8 @@ def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | Non
 
 @lru_cache(maxsize=4096)
 def _package_of(package: str) -> str:
-    return next((line.package for line in requirements_of((package,))), "")
+    named = requirement_of(package)
+    return named.package if named is not None else ""
 
 
 def package_of(build: FrameworkBuild) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.packages import requirements_of
+from envkit.compat.packages import requirement_of, requirements_of, rows_allowed
 from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -29,11 +30,7 @@ def wheels_of(package: str, spec: str = "") -> tuple[PackageWheels, ...]:
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
-    rows = _rows().get(package, ())
-    wanted = next(iter(requirements_of((package + spec,))), None) if rows else None
-    if wanted is None:
-        return ()
-    return tuple(row for row, span in rows if some_version_meets((wanted.spec, span)))
+    return tuple(row for row, _ in rows_allowed(package, spec, _rows().get(package, ())))
 
 
 def package_has_wheel(
@@ -48,7 +45,7 @@ def package_has_wheel(
         return None
     place = place_of(platform, architecture)
     asked, target = f"{package}{spec}", _title(place)
-    pythons = _listed(tuple(dict.fromkeys(one for row in rows for one in pythons_at(row, place))))
+    pythons = pythons_listed(rows, place)
     sources = tuple(dict.fromkeys(key for row in rows for key in row.sources))
     if any(row.source and _allowed(row, python) for row in rows):
         what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
@@ -60,10 +57,12 @@ def package_has_wheel(
     elif python is not None and any(row.source for row in rows):
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
-        others = _listed(tuple(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ())))
+        others = ", ".join(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ()))
         told = f"only for {others}" if others else "and no source distribution that pip could compile"
         relation, detail = "platform", f"the default index has no {asked} for {target}, {told}"
-    bounded = not some_version_meets((_spec_of(package, spec), VersionSpec.parse(f">{_newest(package)}")))
+    wanted = requirement_of(package + spec)
+    later = VersionSpec.parse(f">{_newest(package)}")
+    bounded = not some_version_meets((wanted.spec if wanted is not None else VersionSpec(), later))
     return Verdict(relation, "fail" if bounded else "unknown", detail, sources)
 
 
@@ -82,6 +81,11 @@ def pythons_at(row: PackageWheels, place: str) -> tuple[str, ...]:
         if name == place:
             return tuple(pythons)
     return ()
+
+
+def pythons_listed(rows: Iterable[PackageWheels], place: str) -> str:
+    """The Pythons of the wheels of several releases for a place, in words; '' where it has none."""
+    return ", ".join(dict.fromkeys(one for row in rows for one in pythons_at(row, place)))
 
 
 def place_of(platform: str, architecture: str) -> str:
@@ -111,14 +115,6 @@ def _title(place: str) -> str:
     """A system and processor in words: Windows, Linux aarch64."""
     platform, _, architecture = place.partition("-")
     return "Windows" if platform == WINDOWS else f"Linux {architecture or 'x86_64'}"
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    return ", ".join(words)
-
-
-def _spec_of(package: str, spec: str) -> VersionSpec:
-    return next((line.spec for line in requirements_of((package + spec,))), VersionSpec())
 
 
 def _newest(package: str) -> Version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import TypeVar
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -12,6 +13,8 @@ from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import FrameworkBuild, PackageFile, PackageRequirements
+
+Row = TypeVar("Row")
 
 _LINE = regex(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
 # What follows a release's numbers: 2.7.0rc0 and 1.8.1+cu111 bound the releases as 2.7.0 and 1.8.1 do.
@@ -33,6 +36,20 @@ class Requirement:
 def requirements_of(lines: tuple[str, ...]) -> tuple[Requirement, ...]:
     """The requirements that can be read; one that cannot bounds nothing."""
     return tuple(_readable(lines))
+
+
+def requirement_of(line: str) -> Requirement | None:
+    """The requirement in a line; None where it cannot be read."""
+    return next(iter(requirements_of((line,))), None)
+
+
+def rows_allowed(package: str, spec: str, rows: Iterable[tuple[Row, VersionSpec]]) -> list[tuple[Row, VersionSpec]]:
+    """The rows of a package, each with its releases, of which a requirement allows one or more.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
+    """
+    wanted = requirement_of(package + spec)
+    return [(row, span) for row, span in rows if wanted is not None and some_version_meets((wanted.spec, span))]
 
 
 def _readable(lines: Iterable[str]) -> Iterator[Requirement]:

@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
-from envkit.compat.packages import requirements_of
+from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import meeting, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
@@ -111,6 +111,7 @@ def specs_of(packages: Iterable[Package]) -> dict[str, tuple[str, VersionSpec]]:
     """Each package of pip with a bound, by its name: the requirement in words, and its versions."""
     found: dict[str, tuple[str, VersionSpec]] = {}
     for package in packages:
-        told = requirements_of((f"{package.name}{package.spec}",)) if package.tool == "pip" and package.spec else ()
-        found |= {normalized(package.name): (line.line, line.spec) for line in told}
+        told = requirement_of(f"{package.name}{package.spec}") if package.tool == "pip" and package.spec else None
+        if told is not None:
+            found[normalized(package.name)] = told.line, told.spec
     return found

@@ -126,9 +126,11 @@ def is_over(text: Text, offset: int) -> bool:
 
 def harmless(text: Text, offset: int) -> bool:
     """Whether what was said at `offset` hindered nobody, where nobody tells of trouble."""
-    if went_on(text, offset):
+    if troubled(text):
+        return False
+    if _went_on(text, offset):
         return True
-    return at_work(text) and (only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
+    return at_work(text) and (_only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
 
 
 def _only_warned(text: Text, offset: int) -> bool:
@@ -151,7 +153,7 @@ def _from_container(text: Text, signature: str, offset: int) -> bool:
     )
 
 
-def only_looked(text: Text, offset: int) -> bool:
+def _only_looked(text: Text, offset: int) -> bool:
     """Whether the command at work only asked whether a thing is there which nothing here needs.
 
     Before the GPU was used on the same machine, and nothing was repaired in between, that is any thing; after it, the
@@ -171,7 +173,7 @@ def only_looked(text: Text, offset: int) -> bool:
     return _NVCC.search(answer) is not None
 
 
-def went_on(text: Text, offset: int) -> bool:
+def _went_on(text: Text, offset: int) -> bool:
     """Whether the program that said it went on to results on a GPU, and nothing failed after them."""
     index = text.index(offset)
     lines = _answer(text, index)

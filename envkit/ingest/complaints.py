@@ -14,7 +14,6 @@ from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
-from envkit.ingest.trouble import troubled
 from envkit.model import COMPLAINT, Message
 
 _MOST = 40  # places that are looked at: a log that repeats its words says nothing more
@@ -91,7 +90,7 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
             continue
-        if not troubled(text) and (is_over(text, match.start()) or harmless(text, match.start())):
+        if is_over(text, match.start()) or harmless(text, match.start()):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())

@@ -10,7 +10,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks
-from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, wheels_of
+from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import specs_of
@@ -109,10 +109,11 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
 def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:
     """The newest releases that have a wheel for the target, the Pythons of the one asked for, or another system."""
     architecture = query.request.architecture
+    place = place_of(query.packages, architecture)
     fitting = [row for row in wheels_of(name) if has_wheel(row, query.packages, architecture, have.python)]
     ways = []
     if verdict.relation == "python-has-wheel":
-        pythons = _pythons(wheels_of(name, spec), place_of(query.packages, architecture))
+        pythons = pythons_listed(wheels_of(name, spec), place)
         ways += [f"use Python {pythons}"] if pythons else []
     if fitting:
         ways.append(
@@ -120,7 +121,6 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
             "rest"
         )
     else:
-        place = place_of(query.packages, architecture)
         last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
         ways += ["use WSL"] if query.packages == WINDOWS else []
         if last is not None and verdict.relation == "platform":
@@ -128,10 +128,6 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
             what = f"the last with wheels for it (Python {pythons}), and matching releases of the rest"
             ways.append(f"use {name} {_last(last)}, {what}")
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
-
-
-def _pythons(rows: tuple[PackageWheels, ...], place: str) -> str:
-    return ", ".join(dict.fromkeys(one for row in rows for one in pythons_at(row, place)))
 
 
 def _last(row: PackageWheels) -> str:

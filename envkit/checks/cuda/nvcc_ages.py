@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 DROPPED = "toolkit-dropped-arch"
-TARGET = regex(r"(\d{1,2})(\d)")
+_TARGET = regex(r"(\d{1,2})(\d)")
 
 
 def refused_target(environment: Environment, check_id: str) -> str:
     """The target that the messages of a check name, as `70`; '' where they name none."""
     return named(seen(environment, check_id), "arch") or ""
+
+
+def capability_of_target(target: str) -> ComputeCapability | None:
+    """The compute capability of a target such as `70`, None for a word that is none."""
+    number = _TARGET.match(target)
+    return ComputeCapability(int(number[1]), int(number[2])) if number else None
 
 
 def not_yet(environment: Environment, matrix: Matrix) -> str:
@@ -32,8 +38,8 @@ def not_yet(environment: Environment, matrix: Matrix) -> str:
     from envkit.compat.gpu import target_span
 
     target = refused_target(environment, DROPPED)
-    number, newest = TARGET.match(target), _newest_possible(environment, matrix)
-    last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)[1] if number else None
+    own, newest = capability_of_target(target), _newest_possible(environment, matrix)
+    last = target_span(own, matrix)[1] if own is not None else None
     return target if newest is not None and last is not None and newest.release(2) <= last else ""
 
 
@@ -63,7 +69,11 @@ def _newest_for_system(environment: Environment, matrix: Matrix) -> Version | No
     system = environment.system.os.value
     made = [row for row in matrix.toolkits if system is not None and system.os_id in (row.os_ids or ())]
     newest = max((row.version for row in made), default=None)
-    return newest if newest is not None and newest < max(row.version for row in matrix.toolkits) else None
+    return newest if newest is not None and newest < _newest(matrix) else None
+
+
+def _newest(matrix: Matrix) -> Version:
+    return max(row.version for row in matrix.toolkits)
 
 
 def no_longer(environment: Environment, matrix: Matrix) -> str:
@@ -75,10 +85,9 @@ def no_longer(environment: Environment, matrix: Matrix) -> str:
 
     if not (said := seen(environment, "nvcc-too-old-for-gpu", "nvrtc")):
         return ""
-    number = TARGET.fullmatch(named(said, "arch") or "")
-    asked = [ComputeCapability(int(number[1]), int(number[2]))] if number else []
-    owns = asked or [own for _, own in capable_gpus(environment, matrix)]
-    newest = _newest_possible(environment, matrix) or max(row.version for row in matrix.toolkits)
+    asked = capability_of_target(named(said, "arch") or "")
+    owns = [asked] if asked is not None else [own for _, own in capable_gpus(environment, matrix)]
+    newest = _newest_possible(environment, matrix) or _newest(matrix)
     lasts = [(last, own) for own in owns if (last := target_span(own, matrix)[1]) is not None]
     left = [own for last, own in lasts if last < newest.release(2)]
     return f"{left[0].major}{left[0].minor}" if left and len(left) == len(owns) else ""

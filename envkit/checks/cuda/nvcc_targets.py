@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import ComputeCapability, Version
+from envkit.base.versions import Version
 from envkit.checks.cuda.host_gcc import default_gcc
-from envkit.checks.cuda.nvcc_ages import DROPPED, TARGET, no_longer, not_yet, refused_target
+from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, run
@@ -254,10 +254,10 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
             "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
             "fresh directory."
         )
-    number = TARGET.match(target)
-    if number is None:
+    own = capability_of_target(target)
+    if own is None:
         return Remedy(said)
-    first, last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)
+    first, last = target_span(own, matrix)
     fitting = last if dropped else _of_framework(environment, first, last)
     limit = toolkit_row(fitting, matrix) if fitting else None
     gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
