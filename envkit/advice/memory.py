@@ -39,7 +39,7 @@ class Need:
     least_gb: float | None = None
 
     def held(self, way: Way) -> float:
-        """Bytes that each card is true of all parts, with the margin; the least that was asked for is no part."""
+        """Bytes that each card holds of all parts, with the margin; the least that was asked for is no part."""
         of_a_copy = way.share(self.batch) / way.stages / way.parts
         pieces = {"copy": of_a_copy, "all": 1 / way.split, "none": 1.0}
         return sum(part.size * pieces[part.shared] for part in self.parts) * self.margin

@@ -84,7 +84,7 @@ def _meant(
 
 
 def _added(found: dict[str, Price], price: Price, meant: tuple[list[Card], str]) -> Iterable[str]:
-    """Adds the price of these cards, of two prices the lower; yields what is to be described it."""
+    """Adds the price of these cards, of two prices the lower; yields what to say about it."""
     cards, told = meant
     if told:
         yield told

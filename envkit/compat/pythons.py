@@ -51,7 +51,7 @@ ANY_PYTHON = PythonSpan()
 
 
 def python_span(build: FrameworkBuild, builds: Iterable[FrameworkBuild]) -> PythonSpan:
-    """What the releases in the data describe a build whose row names no Python.
+    """What the releases in the data say about a build whose row names no Python.
 
     A release runs on no older Python than the nearest one before it, and on no newer one than the nearest one after it;
     the other builds of the same release count as both.
@@ -67,7 +67,7 @@ def python_span(build: FrameworkBuild, builds: Iterable[FrameworkBuild]) -> Pyth
 def has_python(build: FrameworkBuild, wanted: Version | VersionSpec, span: PythonSpan = ANY_PYTHON) -> bool | None:
     """Whether the build has a package for one of the wanted Pythons; None where that is not recorded.
 
-    `span` is what other releases describe a build without Pythons.
+    `span` is what other releases say about a build without Pythons.
     """
     if build.pythons:
         return any(python_meets(wanted, python) for python in build.pythons)

@@ -62,7 +62,7 @@ class Pythons:
 def pythons_of(
     base: Base, own: Script, copied: Script, images: Iterable[str], chain: Iterable[BuildStage] = ()
 ) -> Pythons:
-    """What is described them: `own` are the commands of the image itself, `copied` those of the other stages.
+    """What is known about them: `own` are the commands of the image itself, `copied` those of the other stages.
 
     `images` are those that the stages start from whose Python packages are copied, `chain` the stages of the image.
     """

@@ -41,7 +41,7 @@ class Release:
 
 @record
 class Clause:
-    """One comparison of a requirement; `line` applies to `2.12.*`, and for conda's single `=`."""
+    """One comparison of a requirement; `line` applies to `2.12.*`, and to conda's single `=`."""
 
     operator: str
     release: Release

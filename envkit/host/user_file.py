@@ -40,7 +40,7 @@ def opened(path: str) -> IO[bytes]:
 
     Whoever unpacked a stranger's folder did not choose to wait for a pipe in it. A file of the kernel that has no end,
     such as /proc/kmsg, ends where one would wait for more. Root follows no link of a user to a file of somebody else:
-    what is described it would leave the circle that may read it.
+    what is said about it would leave the circle that may read it.
     """
     if path.startswith(_HANDED_OVER):
         return open(path, "rb")  # noqa: SIM115 - the caller closes it

@@ -112,7 +112,7 @@ def needs_headers(choice: Choice) -> bool:
 
 
 def loader_calls(choice: Choice) -> tuple[str, ...]:
-    """The calls that frameworks need where the loader was not described the libraries that came as wheels."""
+    """The calls that frameworks need where the loader was not told about the libraries that came as wheels."""
     needs = (data.need(build) for build in choice.builds if build.bundles_cuda and build.package)
     return tuple(needed.loader for needed in needs if needed and needed.loader)
 

@@ -66,7 +66,7 @@ _PLAIN = 0.7  # the share of words in what a person writes
 
 @kept
 def troubled(text: Text) -> bool:
-    """Whether somebody says in prose that something is wrong, or asks how to mend it."""
+    """Whether somebody says in prose that something is wrong, or asks how to fix it."""
     title = next(filter(str.strip, text.lines), "")
     if _ERROR.search(title) and not PROMPT.match(title):
         return True

@@ -50,7 +50,7 @@ _OPENED_BY_NAME = {  # libraries that the framework opens by name instead of lin
 }
 _PRELOADS = frozenset({"pytorch", "jax"})  # load the files of NVIDIA's wheels by path where the loader finds none
 _EXTENSIONS = ("flash_attn_2_cuda*.so", "ctranslate2.libs/libctranslate2*.so*", "xformers/_C*.so", "torchvision/_C.so")
-_FOLLOWED = regex(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # provide nvJitLink and cublasLt along
+_FOLLOWED = regex(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # these need nvJitLink and cublasLt, too
 _PRELOAD_NAME = regex(r"[\"'](lib\w+)\.so\.")
 _FILE_VERSION = regex(r"\.so\.(\d+(?:\.\d+)+)$")
 

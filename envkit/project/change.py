@@ -166,7 +166,7 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
 
 
 def _named(written: str) -> str:
-    """The package that a line names, which may be one that only provides the framework along."""
+    """The package that a line names, which may be one that includes the framework."""
     found = _NAME.match(written)
     return normalized(found.group()) if found else ""
 

@@ -71,7 +71,7 @@ def _last_branch(query: Query) -> tuple[str, int] | None:
 def _none_runs(framework: str, query: Query) -> Verdict | None:
     """The first relation that rules every CUDA build of a framework out by itself; what its makers say of GPUs first.
 
-    It is described the newest build, and of the oldest where the GPUs are older than those of every build.
+    It is given for the newest build, and for the oldest where the GPUs are older than those of every build.
     """
     rows = [row for row in query.knowledge.tables.builds(framework) if row.package and row.cuda and not row.cpu_only]
     own = rows and all(row.sass is None for row in rows)

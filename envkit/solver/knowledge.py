@@ -111,7 +111,7 @@ class Knowledge:
         )
 
     def python_span(self, build: FrameworkBuild) -> PythonSpan:
-        """What the other releases of its framework describe the Pythons of a build whose row names none."""
+        """What the other releases of its framework say about the Pythons of a build whose row names none."""
         if build.pythons:
             return ANY_PYTHON
         key = ("span", build.framework, build.version.parts)

@@ -88,8 +88,8 @@ class Frontend:
 class Need:
     """What a framework's build needs next to CUDA: `packages` are purposes, `driver`: its import loads libcuda.
 
-    `loader` is the call that finds the libraries of its CUDA packages where the loader was not described them; None for
-    a framework that finds them itself. `headers`: it compiles its kernels with those of CUDA while it runs.
+    `loader` is the call that finds the libraries of its CUDA packages where the loader was not told about them; None
+    for a framework that finds them itself. `headers`: it compiles its kernels with those of CUDA while it runs.
     """
 
     framework: str

@@ -69,7 +69,7 @@ class CompanionGpus:
 @table("package_wheels.csv", "package", "versions")
 @record
 class PackageWheels:
-    """What the default index is true of releases of a package next to a framework: wheels, or sources alone."""
+    """What the default index holds of releases of a package next to a framework: wheels, or sources alone."""
 
     package: str
     versions: str  # >=0.21,<=0.23

@@ -1,4 +1,4 @@
-"""Every text among the facts says what it describes people and machines: a new fact cannot be forgotten by the
+"""Every text among the facts declares what it reveals about people and machines: a new fact cannot be forgotten by the
 masks."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Secure Boot: the distribution's signed modules come before those that are built; otherwise a key is described
+"""Secure Boot: the distribution's signed modules come before those that are built; otherwise a key is announced
 beforehand.
 
 The packages and what they provide are those of Ubuntu 24.04 (noble-updates, restricted).

@@ -1,4 +1,4 @@
-"""What the index is true of the packages next to a framework, as rows of package_wheels.csv: wheels, or sources alone.
+"""What the index holds of the packages next to a framework, as rows of package_wheels.csv: wheels, or sources alone.
 
 `python -m tools.data.wheels NAME…` prints the rows of packages, to be put into the table or compared with it.
 """

@@ -1,4 +1,4 @@
-"""What is described the driver and no fact shows: OpenCL without a platform, a module that crashed."""
+"""What reports say about the driver and no fact shows: OpenCL without a platform, a module that crashed."""
 
 from __future__ import annotations
 
