@@ -161,7 +161,7 @@ def project_of(options: PlanOptions, matrix: Matrix) -> Project | None:
 
 
 def _with_project(words: RequestWords, project: Project, matrix: Matrix) -> RequestWords:
-    """The options' words with those of the project, of which the user is reported."""
+    """The options' words with those of the project, which the user is told."""
     from envkit.base.shown import shown
     from envkit.project.wishes import with_wishes
 

@@ -1,4 +1,4 @@
-"""What one change entails, which the user is reported once: a GPU that was replaced has another id, too."""
+"""What one change entails, which is reported once: a GPU that was replaced has another id, too."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def gpu_on_driver(
 
 
 def _is_before(driver: Version, branch: int, first: Version, platform: str) -> bool:
-    """Whether a driver is older than the Linux driver `first`; one for Windows is reported by its branch alone."""
+    """Whether a driver is older than the Linux driver `first`; one for Windows is known by its branch alone."""
     return branch < first.major if platform in WINDOWS_DRIVERS else driver < first
 
 

@@ -27,7 +27,7 @@ class Tables(Protocol):
 
     @property
     def data_date(self) -> str:
-        """The day that the tables speak for, `2026-11-21`; '' where none is reported."""
+        """The day that the tables speak for, `2026-11-21`; '' where none is given."""
 
     @property
     def toolkits(self) -> tuple[Toolkit, ...]:

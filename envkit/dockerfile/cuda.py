@@ -88,7 +88,7 @@ def image_cuda(row: ImageTag | None, own: FrameworkImage | None, tag: str, repos
 def system_cudnn(
     base: Base, script: Script, copied: Iterable[tuple[int, str]], packages: list[Package], matrix: Matrix
 ) -> Version | None:
-    """The system cuDNN, the major alone where only that is reported."""
+    """The system cuDNN, the major alone where only that is known."""
     told = _told_cudnn(script)
     if told is not None:
         return told

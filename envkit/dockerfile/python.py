@@ -102,7 +102,7 @@ def _parts(image: str) -> tuple[str, str]:
 
 
 def _told(own: Script, copied: Script, conda: bool) -> Iterator[Mention | None]:
-    """Where a Python's version is reported, the nearest to what runs first."""
+    """Where a Python's version is stated; the statement nearest to what runs comes first."""
     if conda:  # the environments of the image itself come before those that another stage hands over
         yield own.search(_OF_CONDA)
         yield copied.search(_OF_CONDA)

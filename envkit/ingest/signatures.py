@@ -28,9 +28,8 @@ _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
 _SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
 _BLANK = r"\s{1,24}"
-_BLANK_OF_LOG = _BLANK + (
-    r"(?:(?:(?<=\n)[^\n]{0,60}?)?NVRM:\s{1,8}|(?<=\n)[^\n]{0,60}?(?:\w\[\d{1,8}\]:|\w pid=\d{1,8}\))\s{1,8})?"
-)
+# One way to take each prefix: with two, a message of six words is tried in sixty-four ways.
+_BLANK_OF_LOG = _BLANK + (r"(?:NVRM:\s{1,8}|(?<=\n)[^\n]{1,60}?(?:NVRM:|\w\[\d{1,8}\]:|\w pid=\d{1,8}\))\s{1,8})?")
 _OF_LOG = regex(r"NVRM:|\w\[\d{1,8}\]: |\w pid=\d{1,8}\) ")  # the prefix of the kernel's lines, and of a service's
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300

@@ -69,7 +69,7 @@ def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Me
 
 
 def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuild | None:
-    """The installed release's build for this CUDA where it is reported, otherwise the newest one."""
+    """The installed release's build for this CUDA where that is known, otherwise the newest one."""
     rows = [row for row in matrix.builds(_NAME) if row.cuda is not None and str(row.cuda.major) == cuda and row.cudnn]
     own = [release(item.version) for item in first_python(environment).distributions if item.name.startswith(_NAME)]
     told = [row for row in rows if any(version is not None and row.version.starts_with(version) for version in own)]

@@ -185,7 +185,7 @@ def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outc
 
 
 def _alike(environment: Environment, matrix: Matrix, gpus: list[ComputeCapability]) -> list[Installed]:
-    """PyTorch where only its release is reported, and none of its builds runs on these GPUs."""
+    """PyTorch where only its release is known, and none of its builds runs on these GPUs."""
     found = []
     for item in installs(environment, "pytorch"):
         built = [each for _, each in variants(environment, matrix, item)]

@@ -256,7 +256,7 @@ def _other_gpus(item: Installed) -> str:
 
 
 def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
-    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is described."""
+    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build is known to be for CUDA."""
     inside = kind(environment) in (MachineKind.WSL1, MachineKind.WSL2)  # a Linux, whose plain install has CUDA
     if (
         inside

@@ -113,7 +113,7 @@ def on_nvswitch_board(name: str) -> bool:
 
 
 def has_nvswitch_board(environment: Environment) -> bool:
-    """True where one of the GPUs that are described sits on such a board."""
+    """True where one of the GPUs that were told sits on such a board."""
     return any(on_nvswitch_board(gpu.name) for gpu in gpus_of(environment))
 
 
