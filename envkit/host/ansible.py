@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from envkit.base.errors import RequestError
+from envkit.host.guardian import GUARDIAN
 from envkit.host.programs import Programs
 
 _MOST = 100  # lines of what it said
@@ -30,13 +31,14 @@ def run_ansible(
 ) -> tuple[int, list[str]]:
     """The exit status of Ansible and the first lines that it said; each line of its output is told at once.
 
-    A person may answer its questions for passwords. It is ended where we are.
+    A person may answer its questions for passwords. It is ended where we are, and its workers, which have sessions of
+    their own.
     """
     with subprocess.Popen(
         list(command),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=Programs(variables).variables_asked_for,
+        env=GUARDIAN.marked(Programs(variables).variables_asked_for),
         text=True,
         errors="replace",
     ) as process:

@@ -112,6 +112,20 @@ def test_no_worker_outlives_a_report_of_many_hosts(sick: Path, number: signal.Si
         _tell(_start(sick, "fleet", "report", str(folder), "--jobs", "3"), number, generator.uniform(0.0, 0.5))
 
 
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_no_worker_of_ansible_outlives_a_fleet_run(sick: Path, number: signal.Signals) -> None:
+    """Ansible's workers have sessions of their own, so that a signal for its group does not reach them."""
+    engine = sick / "tools/ansible-playbook"
+    engine.write_text(f"#!/bin/sh\nsetsid sleep 60 &\necho $$ $! >> {sick}/pids\nwait\n")
+    engine.chmod(0o755)
+    (sick / "hosts.ini").write_text("node1\n")
+    process = _start(sick, "fleet", "doctor", "--inventory", f"{sick}/hosts.ini", "--out", f"{sick}/run")
+    assert _await(lambda: len(_living(sick)) == 2)
+    process.send_signal(number)
+    process.wait(30)
+    assert _await(lambda: not _living(sick), 3.0), _living(sick)
+
+
 def _tell(process: subprocess.Popen[bytes], number: signal.Signals, after_s: float) -> None:
     assert _await(lambda: len(_children(process.pid)) >= 3), "no workers"
     time.sleep(after_s)
