@@ -54,6 +54,15 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             "runtimeClassName: nvidia.",
             (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
         )
+    if seen(environment, "cdi-unresolvable", "detail-rootless") and "kubernetes" not in managers(environment):
+        return remedy(
+            environment,
+            "The rootless Docker daemon has its own view of /etc and does not see the specification there. Write one "
+            "below your home, name its directory in ~/.config/docker/daemon.json (with your own home: "
+            '"cdi-spec-dirs": ["/home/USER/.config/cdi"]), and restart the daemon, which stops its containers. Newer '
+            "Docker releases show /etc/cdi to the rootless daemon.",
+            "cdi-rootless",
+        )
     if named(seen(environment, "cdi-unresolvable"), "device"):
         return remedy(
             environment,

@@ -78,6 +78,22 @@ def _xla_users(environment: Environment) -> list[Installed]:
     return [item for item in installs(environment, "jax", "tensorflow") if item.framework.cuda is not None]
 
 
+def _launcher_tools(environment: Environment, matrix: Matrix) -> Remedy:
+    """A link to the driver's library where the linker finds none, otherwise a compiler and headers."""
+    if seen(environment, "triton-needs-compiler", *_NO_LIBCUDA):
+        return remedy(
+            environment,
+            "The compiler is there, but it finds no libcuda.so: drivers often install libcuda.so.1 only. Link to that "
+            "from a directory of your own, which needs no administrator rights; the last two commands apply to this "
+            "shell. If the second prints nothing, the loader does not know the driver's directory: set LIBCUDA to the "
+            "path that find / -name libcuda.so.1 shows. Early Triton releases do not read the variable: for those, "
+            "create the link libcuda.so as root next to libcuda.so.1, and run sudo ldconfig.",
+            "link-libcuda",
+        )
+    return remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
+
+
+_NO_LIBCUDA = ("libcuda", "libcuda-triton")
 _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
 _NO_COMPILE = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
 _NO_LIBDEVICE = Fault(
@@ -96,8 +112,7 @@ _NO_COMPILER = Fault(
     "triton-needs-compiler",
     "Triton could not build its launcher",
     impact="The first torch.compile or Triton kernel fails; eager PyTorch works.",
-    remedy="Install a C compiler and the headers of this Python.",
-    actions=("compile-python",),
+    remedy=_launcher_tools,
 )
 
 

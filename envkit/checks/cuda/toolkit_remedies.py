@@ -22,8 +22,8 @@ def at_another_place(environment: Environment) -> Remedy | None:
     if home:
         return remedy(
             environment,
-            "The toolkit is installed, but CUDA_HOME begins with a colon, as if it were a list. Set it to just the "
-            "directory, correct the line that sets it (grep -n CUDA_HOME ~/.bashrc ~/.profile), delete the partial "
+            "The toolkit is installed, but CUDA_HOME contains a colon, as if it were a list. Set it to one directory, "
+            "correct the line that sets it (grep -n CUDA_HOME ~/.bashrc ~/.profile), delete the partial "
             "build, and start the program again.",
             "use-toolkit",
             "drop-built",

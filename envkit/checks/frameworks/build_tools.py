@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, remedy
-from envkit.checks.frameworks.installs import installed_and_silent
+from envkit.checks.engine.remedies import on_windows, remedy, steps
+from envkit.checks.frameworks.installs import installed_and_silent, installs
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ _NO_TOOLS = Fault(
 
 
 def _newer_compiler(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, "compiler-too-old", *_NVCC_REFUSES):
+        return _newer_nvcc(environment, matrix)
     advice = (
         "Compile with a newer compiler: load the cluster's newer module, or install one into the environment from "
         "conda-forge (gxx), and build in a shell where it is active. If nvcc is the one that refuses, use a newer "
@@ -56,6 +60,27 @@ def _newer_compiler(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(advice, (compiler, fixed("nvcc --version")))
 
 
+def _newer_nvcc(environment: Environment, matrix: Matrix) -> Remedy:
+    """The newest toolkit of the major version that PyTorch, or else nvcc, is of: what it compiles fits that torch."""
+    own = environment.nvcc.value.version if environment.nvcc.value is not None else None
+    built = next((item.framework.cuda for item in installs(environment, "pytorch") if item.framework.cuda), own)
+    rows = [row.version for row in matrix.toolkits if built is not None and row.version.major == built.major]
+    newest = max(rows, default=None)
+    if newest is None or (own is not None and newest.release(2) <= own.release(2)):
+        return Remedy(
+            "nvcc is older than the code expects: build with the CUDA toolkit that the package's documentation names, "
+            "or install an older release of the package.",
+            (fixed("nvcc --version"),),
+        )
+    return Remedy(
+        f"nvcc is older than the code expects. Install a newer toolkit of the same major version next to it: what "
+        f"CUDA {newest.release(2)} compiles also loads with the installed PyTorch. Then build again in a fresh build "
+        "directory; or install an older release of the package.",
+        (*install_cuda(environment, newest), *steps(environment, "drop-built")),
+    )
+
+
+_NVCC_REFUSES = ("nvcc-standard", "nvcc-option")
 _OLD_COMPILER = Fault(
     "compiler-too-old",
     "A compiler or CMake is too old for what is built",

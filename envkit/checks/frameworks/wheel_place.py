@@ -32,6 +32,7 @@ _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
+_OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
@@ -54,7 +55,10 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     builds = matrix.builds(name)
     asked = Version.find(version) if framework and package in framework.packages else None
     exact = [build for build in builds if build.version == asked]
-    wanted = f"Create an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for."
+    meant = _meant(framework, asked if exact else None)
+    wanted = f"Create an environment with a Python that {meant} has wheels for."
+    if seen(environment, "python-no-wheel", *_OF_32_BITS):
+        wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use a 64-bit one, as uv installs it."
     fitting = fresh(environment, matrix, name, wanted, messages, any_python=True, version=asked if exact else None)
     if any(step.words[:2] == ("uv", "venv") for step in fitting.steps):
         return fitting

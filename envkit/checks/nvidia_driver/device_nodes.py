@@ -230,6 +230,18 @@ def _joined(group: str) -> Remedy:
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:
     source = environment.driver.device_nodes.source
     nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
+    if not closed and seen(environment, _CLOSED.id, "detail-rootless"):
+        return _CLOSED.found(
+            refused,
+            title="The rootless container is not allowed to open the GPU",
+            remedy=remedy(
+                environment,
+                "On this host, only root and one group may open the device files, and a rootless container drops your "
+                "groups. Keep them with the first command, which needs the runtime crun. If it still fails, let every "
+                "user open the files: the second changes the module's option, which takes effect after a reboot.",
+                "keep-groups",
+            ),
+        )
     groups = {node.group for node in closed if node.group and node.group != "root"}
     owner = named(seen(environment, _CLOSED.id, "detail-owner"), "group")
     if owner and in_container(environment):
