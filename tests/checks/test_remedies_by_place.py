@@ -149,6 +149,8 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("25/b25-04", "python-no-wheel", ["uv venv --python"], "32-bit build"),
         ("25/b25-08", "cdi-unresolvable", [".config/cdi/nvidia.yaml", "systemctl --user restart"], "cdi-spec-dirs"),
         ("26/b26-39", "device-node-permission", ["keep-groups", "NVreg_DeviceFileMode=0666"], "drops your groups"),
+        ("25/b25-11", "tf-cannot-dlopen", ["conda-forge cudatoolkit=10.1 cudnn=7.6"], "no other release works"),
+        ("25/b25-37", "driver-too-old-for-runtime", ["torch==1.1.0"], "CUDA 9.0"),
         ("15/b15-23", "build-isolation-hides-torch", ["--no-build-isolation flash-attn==1.0.8"], ""),
         ("3/b3-15", "extension-abi-mismatch", ["cxx11abiFALSE-cp38-cp38-linux_x86_64.whl"], "different C++ ABI"),
         ("16/b16-31", "gsp-timeout", ["NVreg_EnableGpuFirmware=0"], "525.147.05"),

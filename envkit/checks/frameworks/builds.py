@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.checks.engine.ask import capability_of, install_cuda, resolve_command
+from envkit.checks.engine.ask import capability_of, resolve_command
 from envkit.checks.engine.command import REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.conda_builds import conda_swap
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
@@ -30,6 +30,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.swap import anew, pip_installs, swap
+from envkit.checks.frameworks.system_libraries import libraries_of_system
 from envkit.checks.gpu.gpus import gpus_of, on_grace
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
@@ -74,13 +75,7 @@ def replacement(
     title = f"{framework.title} {build.version}"
     kept = not also_removed and _is_installed(found, build)
     if choice.needs_toolkit and choice.cuda is not None and kept:
-        root = f"/usr/local/cuda-{choice.cuda.release(2)}"
-        return Remedy(
-            f"{title} loads the libraries of CUDA {choice.cuda} from the system, and no other release works: install "
-            "them next to the others and make sure that the loader finds them, in this shell and where the program is "
-            "started.",
-            (*install_cuda(environment, choice.cuda), *steps(environment, "load-toolkit", root=root)),
-        )
+        return libraries_of_system(environment, title, choice.cuda, choice.cudnn_version)
     bundled = managed_by(environment, *_WITH_COMPANIONS)
     commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice))
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
@@ -138,8 +133,9 @@ def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:
-    """True where what is installed is this build, or may be: its CUDA is not known."""
-    if build.version != release(found.framework.version):
+    """True where what is installed is this build, or may be: its CUDA is not known, or only its release line is."""
+    version = release(found.framework.version)
+    if version is None or not build.version.starts_with(version):
         return False
     own = found.framework.cuda
     return build.cuda == own.release(2) if own is not None else not found.framework.cuda_known

@@ -69,15 +69,17 @@ _DRIVER = regex(
     r"dia )?(?:driver|Treiber)\b"
     r"|(?<![\w.])(?P<newest>\d{3}\.\d{2}(?:\.\d{2})?) (?:is|was) the (?:latest|newest|last)(?: one)? for\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
-    r"|\b(?:nvidia-smi|NVIDIA-SMI)`?(?: says| shows| reports| prints| gives| is|:|=)? ?"
+    r"|\b(?:nvidia-smi|NVIDIA-SMI)`?(?: says| shows| reports| prints| gives| is|:|=)?"
+    r"(?:(?: my| the| both)? (?:card|GPU|gpu)s? (?:with|on))? ?"
     r"(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?<![\w.])(?P<loaded>\d{3}\.\d{2,3}(?:\.\d{2})?) as (?:the |its |my )?[Dd]river\b"
+    r"|[RG]TX(?: \d{4})?(?: ?Ti| ?SUPER)? \((?P<beside>\d{3}\.\d{2,3}(?:\.\d{2})?)\)"
     r"|\b(?:nodes?|hosts?|machines?|servers?|cluster|cards?)(?: still)? (?:runs?|has|have|is on|are on|is at|are at) "
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _DRIVER_WORDS = (
-    *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the "),
+    *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ", "TX"),
     *("node", "host", "machine", "server", "cluster", "card"),
 )
 _FABRIC_MANAGER = regex(  # `my fabric manager from apt is 460.91.03`
@@ -98,10 +100,10 @@ _PACKAGE = regex(
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
     r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
-    r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: in [a-z ]{1,24})?"
-    r"(?: [Vv]ersion| reports| is| says| prints| gives| shows| wheel|版本)?(?::| ?[-=]>| ?==?| v|-| )?[ ]?[`'\"]?v?"
+    r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: nightly| in [a-z ]{1,24})?(?: from(?= \d))?"
+    r"(?: [Vv]ersion| reports| is| says| prints| gives| shows| wheel|版本)?(?::| ?[-=]>| ?==?| v|-| )?[ ]?[`'\"(]?v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
-    r"(?![\w.]{0,1}\d)(?!\.x|/)"
+    r"(?![\w.]{0,1}\d)(?!\.x|/| ?[KMGT]i?B\b)"
 )
 _BUILT = regex(
     r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?|,? ?\+? ?)?(?:index |the )?"
@@ -121,8 +123,8 @@ _TAGGED = regex(r"(?<![\w./=@+-])(?P<version>[12]\.\d{1,2}\.\d\+(?:cu\d{2,3}|cpu
 _NVCC = regex(
     r"\bnvcc(?: -V| --version)?`?(?: in there| here)?(?: version| release| reports| shows| says| prints| is| g"
     r"ives|:|,| of| from|\(| CUDA)*"
-    r" ?`?[vV]?(?P<after>\d{1,2}\.\d{1,2})(?![\d-])|\bCUDA [Tt]ool ?[Kk]it,?(?: version)? ?v?(?P<kit>\d{1,2}"
-    r"\.\d)(?![\d-])"
+    r" ?`?[vV]?(?P<after>\d{1,2}\.\d{1,2})(?![\d-])|\b(?:CUDA|[Cc]uda) [Tt]ool ?[Kk]it,?(?: version)? ?v?(?P<kit>"
+    r"\d{1,2}\.\d)(?![\d-])"
     r"|(?<![\w.])(?P<before>\d{1,2}\.\d) toolkit\b"
 )
 _TOOLKIT = regex(
@@ -187,14 +189,9 @@ _SYSTEM_WORDS = (
     *("ocky", "lma", "ed Hat", "ed hat", "rch ", "anjaro", "SUSE", "suse", "int ", "op!_", "ixos", "ixOS", "lpine"),
     "umbleweed",
 )
-_FULL = {
-    "win 10": "Windows 10",
-    "win10": "Windows 10",
-    "win 11": "Windows 11",
-    "win11": "Windows 11",
-    "tumbleweed": "opensuse tumbleweed",
-}
-_NAMES = {"pytorch": "torch", "tf": "tensorflow", "paddlepaddle": "paddlepaddle"}
+_FULL = {f"win{blank}{release}": f"Windows {release}" for release in ("10", "11") for blank in ("", " ")}
+_FULL["tumbleweed"] = "opensuse tumbleweed"
+_NAMES = {"pytorch": "torch", "tf": "tensorflow"}
 _MOST = 40  # mentions of one kind that are looked at: a log that repeats them tells nothing more
 
 

@@ -1,0 +1,30 @@
+"""The CUDA libraries that a framework loads from the system, and how they get there."""
+
+from __future__ import annotations
+
+from envkit.base.versions import Version
+from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.command import CONDA_SPEC, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.model import Environment
+
+
+def libraries_of_system(environment: Environment, title: str, cuda: Version, cudnn: Version | None) -> Remedy:
+    """The remedy that installs the CUDA that the framework `title` loads, next to the others."""
+    why = f"{title} loads the libraries of CUDA {cuda} from the system, and no other release works: "
+    if on_windows(environment):
+        packages = [f"cudatoolkit={cuda.release(2)}", *([f"cudnn={cudnn.release(2)}"] if cudnn is not None else [])]
+        beside = f" and cuDNN {cudnn.release(2)}" if cudnn is not None else ""
+        return Remedy(
+            f"{why}install them into the program's conda environment, activated, where it finds them. Without conda, "
+            f"install CUDA {cuda.release(2)}{beside} from NVIDIA's archives next to the others, and put the bin "
+            "directories of these releases first on PATH.",
+            (run("conda", "install", "-y", "-c", "conda-forge", *map(CONDA_SPEC, packages)),),
+        )
+    root = f"/usr/local/cuda-{cuda.release(2)}"
+    return Remedy(
+        f"{why}install them next to the others and make sure that the loader finds them, in this shell and where the "
+        "program is started.",
+        (*install_cuda(environment, cuda), *steps(environment, "load-toolkit", root=root)),
+    )
