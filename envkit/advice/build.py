@@ -153,7 +153,7 @@ def _cables(machine: Machine) -> Iterator[Judgement]:
         elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
             least = ceil((watts - slot.value) / plug.value) if watts else 0
             told = f"{card.name}: power connectors unknown; check the card" + (
-                f" (it takes {_counted(least, '8-pin plug')} or as much power: {plug.text})" if least else ""
+                f" (it needs {_counted(least, '8-pin plug')} or the equivalent: {plug.text})" if least else ""
             )
             yield Judgement("unknown", "cables", told, slot.sources)
 

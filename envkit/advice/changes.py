@@ -50,6 +50,9 @@ def nearest_changes(
         return (*(str(ceil(cost)) for cost in sorted(offer.cost for offer in offers if offer.cost)[:1]), most)
 
     tries = [(option, values) for option, values in _tries(judge, bool(counts)) if values]
+    if named and judge.limits.wanted.cuda is not None:  # of those that the user has or wants
+        last = {version.release(2) for version in map(judge.last_cuda, cards) if version is not None}
+        tries.append(("cuda", tuple(map(str, sorted(last, reverse=True)))))
     tries = [(option, enough(values[0]) if option == "budget" else values) for option, values in tries]
     single = [found for option, values in tries for found in _first(option, values, {}, best)]
     if single:

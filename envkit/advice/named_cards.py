@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.advice.cards import Card
 from envkit.base.errors import RequestError
 from envkit.solver.gpu_name import models_named
+from envkit.solver.not_covered import unknown_gpu
 from envkit.tables.rows import GpuModel
 
 _COUNTED = regex(r"(?:([1-9]\d?)\s{0,3}[x*]\s{0,3})?(.{1,80}?)(?:\s{0,3}[x*]\s{0,3}([1-9]\d?))?")
@@ -35,8 +36,7 @@ def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
     """The cards that a name means: of `RTX 3060` both boards of that name, but no laptop's. Raises RequestError."""
     found = cards_called(label, cards, option)
     if not found:
-        names = dict.fromkeys(card.name for card in cards)
-        raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
+        raise unknown_gpu(label, (card.name for card in cards), option)
     return found
 
 

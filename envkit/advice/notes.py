@@ -46,7 +46,7 @@ def _about_card(card: Card, workload: Workload, limits: Limits, named: bool) -> 
     if precision.library_from and card.capability < precision.library_from:
         yield f"bitsandbytes, which most programs use for {precision.name}, requires {precision.library_from.sm}"
     if precision.computes_in != "fp32" and card.model.tensor_cores is False:
-        yield f"no tensor cores: {precision.computes_in} is hardly faster than fp32"
+        yield f"no tensor cores: {precision.computes_in} saves memory, but programs run at the speed of fp32 or slower"
 
 
 def _about_support(support: Support, year: int) -> Iterable[str]:

@@ -17,6 +17,7 @@ from envkit.advice.prices import Price
 from envkit.advice.speed import Load, Step, loads_of, step_on, times_as_fast
 from envkit.advice.support import Support, SupportTable, Wanted, refusal
 from envkit.advice.workload import Workload
+from envkit.base.versions import Version
 from envkit.tables import Matrix
 from envkit.tables.advice import rules
 
@@ -130,6 +131,11 @@ class Judge:
         self.prices = prices or {}
         self._supports = supports or SupportTable(matrix)
         self._counts: Mapping[str, int] = {}
+
+    def last_cuda(self, card: Card) -> Version | None:
+        """The last CUDA with code for a card that a later one dropped; None for a card that the newest supports."""
+        ended = self._supports.of(card).ended
+        return next((reach.last for reach in ended if reach.software == "CUDA"), None)
 
     def ranking(
         self, cards: Iterable[Card], *, named: bool = False, counts: Mapping[str, int] | None = None

@@ -58,11 +58,13 @@ class Verdict:
 def judged(
     measurement: Measurement, device: Device, threads: int | None, baseline: Mapping[str, float] | None = None
 ) -> Verdict:
-    """The verdict on one measurement."""
+    """The verdict on one measurement. With a baseline that does not name it, it is unknown how it compares."""
     limit = _limit(measurement, device)
     before = (baseline or {}).get(key_of(measurement, device, threads))
     references = tuple(published(measurement, device))
     status, because = _status(measurement, device, limit, before)
+    if baseline is not None and before is None and measurement.value is not None and status in ("", "ok"):
+        status, because = "unknown", "the baseline has no entry for this measurement on this device"
     return Verdict(measurement, device, threads, limit, status, because, references, before)
 
 
@@ -93,6 +95,12 @@ def key_of(measurement: Measurement, device: Device, threads: int | None) -> str
     return "|".join((measurement.job.id, measurement.framework, device.name, str(threads or "")))
 
 
+def steady(verdict: Verdict) -> bool:
+    """Whether the samples lie near enough to each other for a verdict."""
+    spread = verdict.measurement.spread
+    return spread is not None and spread <= _STEADY
+
+
 def share_verdict(kind: str, share: float) -> str:
     """Whether a share of the limit is in order; '' for a measure without a rule."""
     rule = shares().get(kind)
@@ -105,19 +113,27 @@ def _status(measurement: Measurement, device: Device, limit: Limit | None, befor
     value, spread = measurement.value, measurement.spread
     if value is None or (limit is None and before is None):
         return "", ""
-    if spread is None or spread > _STEADY:
-        told = "one sample" if spread is None else f"the middle half of the samples spans {spread:.0%} of the median"
-        return "unknown", f"too unsteady to judge: {told}"
-    if before is not None:
-        share = before / value if measurement.unit == "s" else value / before
-        if share_verdict("baseline", share) == "low":
-            return "low", _reason(measurement, device) or f"{share:.2f} of the baseline"
+    steady = spread is not None and spread <= _STEADY
+    if before is not None and spread is not None:
+        best = value if steady else min(measurement.samples, key=lambda one: one if measurement.unit == "s" else -one)
+        if share_verdict("baseline", _share(best, before, measurement.unit)) == "low":
+            return "low", _reason(
+                measurement, device
+            ) or f"{_share(value, before, measurement.unit):.2f} of the baseline"
+    if not steady:
+        told = "one sample" if spread is None else f"the interquartile range is {spread:.0%} of the median"
+        return "unknown", f"too noisy to judge: {told}"
     if limit is None:
         return "ok", ""
     if device.excuse:
         return "unknown", device.excuse
     status = share_verdict(measurement.job.kind, value / limit.value)
     return status, _reason(measurement, device) or "no cause was found" if status == "low" else ""
+
+
+def _share(value: float, before: float, unit: str) -> float:
+    """How fast it is next to the baseline: seconds are better where there are fewer."""
+    return before / value if unit == "s" else value / before
 
 
 def _limit(measurement: Measurement, device: Device) -> Limit | None:

@@ -110,16 +110,23 @@ def _save(verdicts: Sequence[Verdict], path: str) -> None:
     """Raises OutputError where there is nothing to keep: the file stays as it was."""
     from envkit.base.errors import OutputError
     from envkit.base.json_text import dumps
+    from envkit.bench.verdicts import steady
     from envkit.documents.bench import baseline_document
 
     if all(row.measurement.value is None for row in verdicts):
         raise OutputError(f"--save-baseline: nothing was measured, so {path} was not written.", "The notes say why.")
     write_file(dumps(baseline_document(verdicts)), path, option="--save-baseline")
+    noisy = [row.measurement.job.id for row in verdicts if row.measurement.value is not None and not steady(row)]
+    if noisy:
+        say(
+            f"Note: too noisy for a good baseline: {', '.join(dict.fromkeys(noisy))}. Stop other programs, or measure "
+            "longer with --seconds."
+        )
 
 
-def _baseline(path: str | None) -> dict[str, float]:
+def _baseline(path: str | None) -> dict[str, float] | None:
     if path is None:
-        return {}
+        return None
     from envkit.base.errors import LimitError
     from envkit.base.json_text import loads
     from envkit.documents.bench import read_baseline

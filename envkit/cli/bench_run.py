@@ -53,7 +53,7 @@ class _Found:
 class Bench:
     """One run of the command: what is there, what is measured, and the notes for whoever waits."""
 
-    def __init__(self, options: BenchOptions, baseline: Mapping[str, float]) -> None:
+    def __init__(self, options: BenchOptions, baseline: Mapping[str, float] | None) -> None:
         self.notes: list[str] = []
         self._options = options
         self._baseline = baseline
@@ -74,8 +74,10 @@ class Bench:
         return target_environment("this", self._matrix)
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Everything measured and judged. Raises RequestError for a device that is not there."""
+        """Everything measured and judged; nothing, and a note, for a device that is not there."""
         devices = self._devices()
+        if not devices:
+            return ()
         self._note_processor(devices)
         found = self._found()
         if not found:
@@ -101,7 +103,7 @@ class Bench:
             self.notes.append(f"{OF_GPUS} is a precision of GPUs, so the CPU was not measured in it")
         if max(self._threads, default=0) > self.cpu.threads:
             self.notes.append(
-                f"{max(self._threads)} threads share {self.cpu.threads} cores, and take longer than as many as cores"
+                f"{max(self._threads)} threads on {self.cpu.threads} cores are slower than {self.cpu.threads} threads"
             )
 
     def _devices(self) -> list[Device]:
@@ -119,7 +121,7 @@ class Bench:
             )
         if not cards and wanted != "all":
             missing = f"there is no GPU {wanted}" if gpus and wanted.isdecimal() else "no working GPU was found"
-            raise RequestError(f"--device {wanted}: {missing}.", "To see why, run: envkit doctor")
+            self.notes.append(f"--device {wanted}: {missing}; to see why, run: envkit doctor")
         return [*cards, processor] if wanted == "all" else cards
 
     def _device(self, gpu: Gpu) -> Device:
@@ -235,7 +237,9 @@ def _numbers(text: str | None, option: str, most: int) -> tuple[int, ...]:
     """The whole numbers of a list such as 1,2,4. Raises RequestError."""
     words = [word.strip() for word in text.split(",")] if text is not None else []
     if not all(word.isdecimal() and word.isascii() and len(word) < 8 and 0 < int(word) <= most for word in words):
-        raise RequestError(f"{option}: {text!r} is not a list of numbers.", f"Write it as 1,2,4; at most {most:,}.")
+        raise RequestError(
+            f"{option}: {text!r} is not a list of whole numbers from 1 to {most:,}.", "Write it as 1,2,4."
+        )
     return tuple(dict.fromkeys(map(int, words)))
 
 

@@ -219,6 +219,8 @@ class _Judging:
             whole = int(value) if value.isdigit() else value
             if option == "framework":
                 limits = replace(limits, wanted=replace(self._wanted, versions=None, cuda=None))
+            elif option == "cuda":
+                limits = replace(limits, wanted=replace(self._wanted, cuda=_spec("--cuda", value)))
             elif option in _OF_LIMITS:
                 limits = replace(limits, **{_OF_LIMITS[option]: whole})
             else:

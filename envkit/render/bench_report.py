@@ -14,6 +14,7 @@ from envkit.render.rows import markdown_table
 from envkit.tables.bench import Reference
 
 _LABEL = 48  # letters of the widest label that others are aligned with
+_MOST_CHANGED = 100  # times: a change beyond that is no change of the same machine
 _HEADERS = ("device", "measurement", "measured", "verdict", "possible", "published")
 
 
@@ -109,6 +110,10 @@ def _told(row: Verdict) -> Iterable[str]:
     if row.limit and row.measurement.value:
         share = row.measurement.value / row.limit.value
         yield f"  {share:.0%} of {row.limit.value:g} ({row.limit.why})"
+    if row.baseline and row.measurement.value:
+        change = row.measurement.value / row.baseline - 1
+        told = f"{change:+.0%} from " if abs(change) < _MOST_CHANGED else ""
+        yield f"  {told}the baseline's {row.baseline:.4g} {row.measurement.unit}"
     tflops, least = tflops_of(row.measurement), least_time(row.measurement, row.device.card)
     if tflops:
         yield f"  {tflops:.3g} TFLOPS"

@@ -23,7 +23,8 @@ def baseline_toml(hosts: Sequence[HostResult]) -> str:
     found = groups(hosts)
     if not found:
         raise SourceError(
-            "no machine is known well enough to expect anything of it.", "The models of its GPUs have to be known."
+            "none of these machines names its GPU models, so there is nothing to expect.",
+            "A baseline needs the GPU models.",
         )
     lines = ["# What these machines are expected to have; `envkit fleet report --baseline FILE` compares with it."]
     lines += [f"must = [{', '.join(map(_text, _MUST))}]  # a machine that differs in these fails", ""]

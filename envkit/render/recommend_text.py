@@ -132,7 +132,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if workload.optimizer is not None:
         told.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
-    asked = f"the profile requires at least {need.least_gb:g} GiB" if need.least_gb else ""
+    asked = f"at least {need.least_gb:g} GiB in any case" if need.least_gb else ""
     size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
     yield from hang("Need  ", f"{', '.join(told)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:
@@ -192,7 +192,7 @@ def _support(support: Support) -> Iterator[str]:
         if reach.last is None:
             yield f"{reach.software} ?" if not reach.ended else f"no {reach.software}"
         else:
-            yield f"{reach.software} {reach.last}" + (" was its last" if reach.ended else "")
+            yield f"{reach.software} {reach.last}" + (" (its last)" if reach.ended else "")
 
 
 def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:

@@ -36,7 +36,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         return named
     models = _holding(_words(text), matrix.gpus) or _without_asides(text, matrix.gpus)
     if not models:
-        raise unknown_gpu(text, matrix)
+        raise unknown_gpu(text, (model.name for model in matrix.gpus))
     if len({_judged(row) for row in models}) > 1:
         told = list(dict.fromkeys(_told(row) for row in models))
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""

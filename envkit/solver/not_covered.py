@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.base.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from envkit.tables import Matrix
     from envkit.tables.names import NotCovered
@@ -24,15 +24,14 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
     return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
 
 
-def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
-    """The error for a GPU of this name, which is none of NVIDIA's or none in the data."""
+def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> RequestError:
+    """The error for a GPU of this name, which is none of NVIDIA's or none of the known `names`."""
     row = next(_rows("gpu", name), None)
     if row is None:
-        names = dict.fromkeys(model.name for model in matrix.gpus)
-        return RequestError.unknown_value("--gpu", name, names, "envkit matrix gpus")
+        return RequestError.unknown_value(option, name, dict.fromkeys(names), "envkit matrix gpus")
     look = f"; for this one see {row.instead}" if row.instead else "."
     return RequestError(
-        f"--gpu: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
+        f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
     )
 
 

@@ -16,7 +16,7 @@ from tests.advice.judging import envkit
 @pytest.mark.parametrize(
     "words",
     [
-        ["vgg"], ["--device", "toaster"], ["--device", "9"], ["--threads", "0"], ["--threads", "two"],
+        ["vgg"], ["--device", "toaster"], ["--threads", "0"], ["--threads", "two"],
         ["--batch", "99999999"], ["--precision", "fp12"], ["--python", "/nowhere/python"], ["--seconds", "0"],
         ["--framework", "caffe"],
     ],
@@ -81,6 +81,22 @@ def test_a_median_of_any_size_is_held_against(median: str, form: str, stand_in: 
     assert "inf" not in done.stdout.lower().replace("info", "") and "\x1b" not in done.stdout
     if form == "json":
         assert json.loads(done.stdout)["measurements"][0]["baseline"] == float(median)
+
+
+@pytest.mark.parametrize("device", ["9", "gpu"])
+def test_a_device_that_is_not_there_is_said_and_status_1(device: str) -> None:
+    done = envkit("bench", "--device", device)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "envkit doctor" in done.stderr and f"--device {device}" in done.stderr
+
+
+def test_what_a_baseline_does_not_name_is_unknown_and_fails_strict(stand_in: str, tmp_path: Path) -> None:
+    words = ("resnet-50", "--device", "cpu", "--threads", "1", "--batch", "8", "--python", stand_in)
+    saved = tmp_path / "b.json"
+    saved.write_text('{"baseline": {"resnet-50.b8.fp32|pytorch|another processor, 64 cores|1": 0.5}}')
+    done = envkit("bench", *words, "--baseline", str(saved))
+    assert done.returncode == 0 and "the baseline has no entry" in " ".join(done.stdout.split())
+    assert envkit("bench", *words, "--baseline", str(saved), "--strict").returncode == 1
 
 
 def test_no_framework_is_said_and_status_1() -> None:
@@ -148,7 +164,7 @@ def test_what_does_not_fit_a_processor_is_said(stand_in: str) -> None:
     words = ("fcn-r", "--device", "cpu", "--python", stand_in, "--precision", "tf32,bf16", "--threads", "1000")
     done = envkit("bench", *words, "--json")
     assert [row["id"] for row in json.loads(done.stdout)["measurements"]] == ["fcn-r.b1024.bf16"]
-    assert "tf32 is a precision of GPUs" in done.stderr and "1000 threads share" in done.stderr
+    assert "tf32 is a precision of GPUs" in done.stderr and "1000 threads on" in done.stderr
 
 
 def test_a_run_with_its_baseline_and_formats(stand_in: str, tmp_path: Path) -> None:

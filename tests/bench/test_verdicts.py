@@ -69,9 +69,16 @@ def test_no_verdict_where_times_vary(samples: list[float]) -> None:
     verdict = judged(_measurement("copy", *samples), _device(), None)
     spread = verdict.measurement.spread
     if spread is None or spread > 0.10:
-        assert verdict.status == "unknown" and "unsteady" in verdict.because
+        assert verdict.status == "unknown" and "too noisy" in verdict.because
     else:
         assert verdict.status in ("ok", "low", "unknown")
+
+
+def test_what_is_low_in_its_best_sample_is_low_however_much_it_varies() -> None:
+    noisy = _measurement("train", 40.0, 50.0, 60.0, network="resnet-50", batch=16)
+    key = key_of(noisy, _device(), None)
+    assert judged(noisy, _device(), None, {key: 10.0}).status == "low"
+    assert judged(noisy, _device(), None, {key: 45.0}).status == "unknown"
 
 
 def test_a_network_is_never_low_without_a_baseline() -> None:
