@@ -77,14 +77,18 @@ def report_options(function: F) -> F:
 
 def asked(given: dict[str, Any]) -> ReportOptions:
     """What these options say, checked before any work is done. Raises RequestError or SourceError."""
+    from envkit.base.errors import RequestError
     from envkit.fleet.report import MAJORITY, NOTHING
 
     baseline = given["baseline"]
+    form = one_format(given["form"], given["as_json"], given["output"], _FORMATS)
+    if given["mask"] and form == "kubectl":
+        raise RequestError("--mask: the commands for kubectl need the names of the nodes.", "Omit --mask.")
     return ReportOptions(
         None if baseline in (MAJORITY, NOTHING) else _baseline(baseline),
         baseline != NOTHING,
         _alike(given["group_by"]),
-        one_format(given["form"], given["as_json"], given["output"], _FORMATS),
+        form,
         *(given[name] for name in ("nodes", "strict", "mask", "verbose", "output")),
     )
 

@@ -27,6 +27,7 @@ class FleetChanges:
     states: tuple[Change, ...]
     traits: tuple[Change, ...]
     unchanged: int
+    less_known: tuple[str, ...] = ()  # hosts of which the newer run does not tell a trait that the older one told
 
     @property
     def worse(self) -> bool:
@@ -44,11 +45,14 @@ def fleet_changes(old: Iterable[HostResult], new: Iterable[HostResult]) -> Fleet
     states: dict[tuple[str, str, str], list[str]] = {}
     traits: dict[tuple[str, str, str], list[str]] = {}
     changed: set[str] = set()
+    less_known: list[str] = []
     for name in both:
         was, now = before[name], after[name]
         if _state(was) != _state(now):
             states.setdefault(("state", _state(was), _state(now)), []).append(name)
             changed.add(name)
+        if now.judged and was.traits.keys() - now.traits.keys():
+            less_known.append(name)
         for key in was.traits.keys() & now.traits.keys():
             if was.traits[key] != now.traits[key]:
                 traits.setdefault((key, was.traits[key], now.traits[key]), []).append(name)
@@ -62,7 +66,8 @@ def fleet_changes(old: Iterable[HostResult], new: Iterable[HostResult]) -> Fleet
         tuple(sorted(before.keys() - after.keys())),
         _changes(states),
         _changes(traits),
-        len(both) - len(changed),
+        len(both) - len(changed.union(less_known)),
+        tuple(less_known),
     )
 
 

@@ -13,7 +13,6 @@ from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, State
 
 MAJORITY, NOTHING = "majority", "none"
 _NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
-_FAILED = frozenset((State.FAIL,))
 _DOUBTFUL = frozenset((State.WARN, State.UNKNOWN))
 
 
@@ -29,6 +28,7 @@ def fleet_report(
     gaps: tuple[Gap, ...] = ()
     if baseline is not None:
         drift, gaps = tuple(by_baseline(named, baseline, alike)), baseline_gaps(named, baseline)
+        named = _held_to(named, drift)
     elif compare:
         found = groups(named, alike)
         drift, gaps = tuple(by_majority(found, alike)), majority_gaps(named, found, alike)
@@ -42,17 +42,28 @@ def fleet_report(
     )
 
 
+def _held_to(hosts: tuple[HostResult, ...], drift: Iterable[Drift]) -> tuple[HostResult, ...]:
+    """The hosts, where one that differs from what a baseline demands fails, and says in what."""
+    broken: dict[str, list[str]] = {}
+    for item in drift:
+        for value in item.others if item.must else ():
+            words = f"{item.key} is {value.value}, but the baseline requires {' or '.join(item.expected)}"
+            for name in value.hosts:
+                broken.setdefault(name, []).append(words)
+    return tuple(
+        replace(host, state=State.FAIL, reason="; ".join(broken[host.name]), cause=None)
+        if host.name in broken and host.state is not State.FAIL
+        else host
+        for host in hosts
+    )
+
+
 def counts(report: FleetReport) -> dict[State, int]:
     """How many hosts ended in each state, all states present."""
     found = dict.fromkeys(State, 0)
     for host in report.hosts:
         found[host.state] += 1
     return found
-
-
-def failing(report: FleetReport, host: HostResult) -> bool:
-    """True for a host that fails, or that differs from what a baseline demands."""
-    return host.state in _FAILED or host.name in report.drifted
 
 
 def unproven(report: FleetReport) -> frozenset[str]:
@@ -62,7 +73,7 @@ def unproven(report: FleetReport) -> frozenset[str]:
 
 def exit_code(report: FleetReport, *, strict: bool) -> int:
     """1 where a host failed, was not judged, or does not show what a baseline demands; strict: or is not all well."""
-    if any(failing(report, host) or not host.judged for host in report.hosts) or unproven(report):
+    if any(host.state is State.FAIL or not host.judged for host in report.hosts) or unproven(report):
         return 1
     by_file = report.baseline not in (MAJORITY, NOTHING)
     doubtful = any(host.state in _DOUBTFUL for host in report.hosts) or (by_file and bool(report.gaps))
@@ -111,5 +122,5 @@ def node_lists(report: FleetReport) -> dict[str, list[str]]:
     for host in report.hosts:
         known = host.judged and host.state is not State.UNKNOWN and host.name not in open_ones
         if is_node(host.name):
-            lists["failing" if failing(report, host) else "passing" if known else "unknown"].append(host.name)
+            lists["failing" if host.state is State.FAIL else "passing" if known else "unknown"].append(host.name)
     return lists

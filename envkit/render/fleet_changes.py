@@ -22,12 +22,15 @@ def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
     for change in (*changes.states, *changes.traits):
         lines += page.wrap(f"{change.key}: {change.old or 'new'} -> {change.new}", "    ", "  ")
         lines += page.wrap(f"{many(len(change.hosts), 'host')}: {listed(change.hosts)}", " " * 8, " " * 6)
+    if changes.less_known:
+        told = f"Less known than before of {many(len(changes.less_known), 'host')}: {listed(changes.less_known)}"
+        lines += page.wrap(told, "    ", "  ")
     lines.append(f"{many(changes.unchanged, 'host')} unchanged.")
     return "\n".join(lines) + "\n"
 
 
 def changes_json(changes: FleetChanges) -> str:
-    """Keys schema, added, removed, states, traits, unchanged."""
+    """Keys schema, added, removed, states, traits, unchanged, less_known."""
     return dumps(
         {
             "schema": SCHEMA,
@@ -36,6 +39,7 @@ def changes_json(changes: FleetChanges) -> str:
             "states": list(_documents(changes.states)),
             "traits": list(_documents(changes.traits)),
             "unchanged": changes.unchanged,
+            "less_known": list(changes.less_known),
         }
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from envkit.checks.engine.evidence import many
-from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, Shared, State
-from envkit.fleet.report import MAJORITY, failing
+from envkit.fleet.model import Drift, FleetReport, Gap, Shared
+from envkit.fleet.report import MAJORITY
 from envkit.fleet.traits import GPU
 
 COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts, next to name, state and reason
@@ -36,8 +36,3 @@ def gap_words(fleet: FleetReport, gap: Gap) -> str:
 def explained(because_of: str) -> str:
     """Which finding explains a difference, where one does."""
     return f", explained by {because_of}" if because_of else ""
-
-
-def shown_state(fleet: FleetReport, host: HostResult) -> State:
-    """The state as a table shows it: a host that differs from what a baseline demands fails."""
-    return State.FAIL if failing(fleet, host) else host.state

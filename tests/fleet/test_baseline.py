@@ -9,8 +9,10 @@ import pytest
 from envkit._startup.records import replace
 from envkit.base.errors import SourceError
 from envkit.fleet.baseline import read_baseline
-from envkit.fleet.model import HostResult
-from envkit.fleet.report import exit_code, failing, fleet_report, node_lists
+from envkit.fleet.model import HostResult, State
+from envkit.fleet.report import exit_code, fleet_report, node_lists
+from envkit.render.fleet import formatted
+from envkit.render.reports import Look
 from tests.fleet.hosts import LIKE, host
 
 TEXT = """
@@ -50,8 +52,23 @@ def test_values_sets_and_ranges(key: str, good: str, bad: str) -> None:
 
 def test_what_must_be_fails_a_host_that_is_fine_otherwise() -> None:
     report = fleet_report([host("n1", gpu_count="8"), host("n2", gpu_count="7")], read_baseline(TEXT, "b.toml"))
-    assert [failing(report, item) for item in report.hosts] == [False, True]
-    assert exit_code(report, strict=False) == 1
+    assert [item.state for item in report.hosts] == [State.OK, State.FAIL]
+    assert report.hosts[1].reason == "gpu_count is 7, but the baseline requires 8"
+    assert exit_code(report, strict=False) == 1 and node_lists(report)["failing"] == ["n2"]
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("text", "2 hosts: 1 ok, 1 failed."),
+        ("json", '"state": "fail"'),
+        ("prometheus", 'envkit_host_state{host="n2",state="fail"} 1'),
+        ("kubectl", "told n2 fail False Drift '\"gpu_count is 7, but the baseline requires 8\"'"),
+    ],
+)
+def test_every_output_says_that_a_host_breaks_what_must_be(form: str, told: str) -> None:
+    report = fleet_report([host("n1", gpu_count="8"), host("n2", gpu_count="7")], read_baseline(TEXT, "b.toml"))
+    assert told in formatted(report, form, Look(False, False, 80))
 
 
 def test_what_may_be_fails_nobody_but_the_strict() -> None:

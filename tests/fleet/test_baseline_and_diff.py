@@ -35,7 +35,7 @@ def test_without_a_majority_nothing_is_expected() -> None:
 
 
 def test_a_baseline_that_expects_nothing_is_refused() -> None:
-    with pytest.raises(SourceError, match="known well enough"):
+    with pytest.raises(SourceError, match="names its GPU models"):
         baseline_toml([host("x", State.UNREACHABLE)])
 
 
@@ -73,8 +73,11 @@ def test_a_new_host_that_is_not_well_is_reported_with_its_state() -> None:
     assert not fleet_changes([host("n1")], [host("n1"), well]).worse
 
 
-def test_unknown_is_no_change() -> None:
-    assert fleet_changes([host("a", kernel="1")], [host("a")]).unchanged == 1
+def test_unknown_is_no_change_and_not_the_same_either() -> None:
+    changes = fleet_changes([host("a", kernel="1"), host("b")], [host("a"), host("b")])
+    assert not changes.traits and not changes.worse
+    assert (changes.less_known, changes.unchanged) == (("a",), 1)
+    assert "Less known than before of 1 host: a" in changes_text(changes, 80, color=False)
 
 
 @pytest.mark.thorough

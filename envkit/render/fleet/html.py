@@ -9,7 +9,7 @@ from hashlib import sha256
 from envkit.fleet.model import FleetReport
 from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import COLUMNS, compared, expectation, explained, gap_words, shared_words, shown_state
+from envkit.render.fleet_words import COLUMNS, compared, expectation, explained, gap_words, shared_words
 from envkit.render.reports import Look
 from envkit.render.templating import template
 
@@ -21,7 +21,7 @@ def report(fleet: FleetReport, look: Look) -> str:
     from markupsafe import Markup
 
     script = template("reports", _SCRIPT).render()
-    hosts = [(host, shown_state(fleet, host).value) for host in fleet.hosts]
+    hosts = [(host, host.state.value) for host in fleet.hosts]
     states = Counter(state for _, state in hosts)
     return template("reports", "fleet.html.j2").render(
         headline=headline(fleet),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from envkit.fleet.model import FleetReport, HostResult, State
-from envkit.fleet.report import failing, is_node, unproven
+from envkit.fleet.report import is_node, unproven
 from envkit.render.reports import Look
 
 _HEAD = """#!/bin/sh
@@ -35,7 +35,7 @@ def _lines(fleet: FleetReport) -> Iterator[str]:
     for host in fleet.hosts:
         if not is_node(host.name):
             continue
-        bad = failing(fleet, host)
+        bad = host.state is State.FAIL
         known = host.judged and host.state is not State.UNKNOWN and host.name not in open_ones
         status = "False" if bad else "True" if known else "Unknown"
         words = (host.name, host.state.value, status, _reason(host, bad), json.dumps(host.reason[:_LONGEST]))

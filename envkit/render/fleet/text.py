@@ -20,9 +20,9 @@ def report(fleet: FleetReport, look: Look) -> str:
     """Everything about a few hosts, and of many what they have in common."""
     page = Page(look.width, look.color)
     lines = [page.head(headline(fleet)), ""]
-    for cluster in fleet.causes:
-        lines += [*_cause(cluster, page, verbose=look.verbose), ""]
-    lines += _drifts(fleet, page, verbose=look.verbose)
+    causes = [line for cluster in fleet.causes for line in (*_cause(cluster, page, verbose=look.verbose), "")]
+    drifts = list(_drifts(fleet, page, verbose=look.verbose))
+    lines += [*drifts, *causes] if fleet.drifted else [*causes, *drifts]
     for gap in fleet.gaps:
         lines += page.wrap(f"{gap_words(fleet, gap)}: {listed(gap.hosts)}", "  ", "")
     for state, reason, hosts in not_judged(fleet):
