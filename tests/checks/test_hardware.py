@@ -113,7 +113,7 @@ CASES = (
         machine(pci_gpus=(card(lanes=4, hops=()),)),
         "the number of lanes of its slot is unknown",
     ),
-    Case(WIDTH, "ok", "nvml-idle", machine(gpus=(gpu(link_width_current=4, link_width_max=16),))),
+    Case(WIDTH, "unknown", "nvml-idle", machine(gpus=(gpu(link_width_current=4, link_width_max=16),))),
     Case(WIDTH, "ok", "nvml-busy-half", machine(nvml_link(8)), "the slot may have no more"),
     Case(WIDTH, "warn", "nvml-busy-quarter", machine(nvml_link(4)), "7.9 GB/s each way instead of 31.5"),
     Case(WIDTH, "fail", "nvml-busy-half-on-a-board-without-slots", machine(nvml_link(8, H100))),

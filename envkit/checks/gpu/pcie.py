@@ -159,9 +159,10 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu, gpus: tupl
     if not gpu.data_center and not complained_of and any(_wider(other, now) for other in gpus):
         words = "another slot has more, as on most desktop boards"
         return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
-    if not gpu.busy or not (on_board or now * 2 < expected):
-        words = "the slot may have no more" if gpu.busy else "not assessed while the GPU is idle"
-        return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
+    if not gpu.busy:
+        return unknown(f"{title}; an idle GPU may use fewer", subject=gpu.subject, evidence=evidence)
+    if not (on_board or now * 2 < expected):
+        return ok(f"{title}; the slot may have no more", subject=gpu.subject, evidence=evidence)
     return _NARROW.found(
         evidence,
         title=title,
