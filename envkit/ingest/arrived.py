@@ -27,6 +27,7 @@ _UNREACHED = {  # words of ssh and Ansible, and what they mean
     "connection reset": "connection reset",
     "connection closed": "connection closed",
 }
+_NO_MORE = "failed to connect to the host via ssh:"  # after which ssh itself says why it could not, if it could not
 _ENDED, _KILLED, _NO_PROGRAM = 124, (137, -9), (2, 126, 127)  # by `timeout`: in time, by force; none that runs us
 
 
@@ -56,6 +57,8 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     said = f"{event.get('message') or ''} {_RAN.sub('', str(event.get('stderr') or ''))}"
     if "no space left on device" in said.lower() or "disk quota exceeded" in said.lower():
         return "no-space", "no space left on the host's disk"
+    if "failed to create temporary directory" in said.lower():
+        return "crashed", "the user cannot create a temporary directory there"
     if event.get("arrived") == "unreachable":
         return "unreachable", _unreached(said)
     code = event.get("rc")
@@ -88,7 +91,9 @@ def seconds_in(document: Mapping[str, Any]) -> float | None:
 
 
 def _unreached(said: str) -> str:
-    lower = said.lower()
+    lower = said.strip().lower()
+    if lower.endswith(_NO_MORE):
+        return "the connection was lost"
     return next((meaning for words, meaning in _UNREACHED.items() if words in lower), _last_words(said))
 
 

@@ -19,6 +19,7 @@ from tests.install.machine import image
 from tests.programs import require
 
 _OPTIONS = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentitiesOnly=yes"
+_HOMES = {"full": ["--tmpfs", "/root:size=64k"], "read-only": ["--tmpfs", "/root:ro"]}
 _LISTENS = "import socket, time; s = socket.create_server(('', 22)); time.sleep(3600)"
 
 
@@ -73,6 +74,7 @@ def _process(folder: Path, name: str, host: SshHost, stack: ExitStack) -> str:
     stack.callback(process.terminate)
     _wait_for("127.0.0.1", port)
     remote = _full_disk(folder, stack) if host.disk == "full" else programs / "remote"
+    remote = Path("/proc/remote") if host.disk == "read-only" else remote
     return f"ansible_port={port} ansible_shell_executable={shell} ansible_remote_tmp={remote}"
 
 
@@ -103,8 +105,8 @@ def containers(folder: Path) -> Iterator[Fleet]:
     engine, key = start_engine(), _keys(folder)
     with ExitStack() as stack:
         ids = {name: _container(engine, folder, name, host, stack) for name, host in HOSTS.items()}
-        ids[REFUSED] = _started(engine, stack, _image(engine, DEBIAN, True), "sleep", "3600")
-        ids[MUTE] = _started(engine, stack, _image(engine, DEBIAN, True), "python3", "-c", _LISTENS)
+        ids[REFUSED] = _started(engine, stack, _image(engine, DEBIAN, "python3"), "sleep", "3600")
+        ids[MUTE] = _started(engine, stack, _image(engine, DEBIAN, "python3"), "python3", "-c", _LISTENS)
         address = "{{.NetworkSettings.Networks.bridge.IPAddress}}"
         found = {name: engine.run("inspect", "-f", address, own).stdout.strip() for name, own in ids.items()}
         for name in found.keys() - {REFUSED}:
@@ -122,18 +124,17 @@ def _container(engine: Engine, folder: Path, name: str, host: SshHost, stack: Ex
     if host.python and not host.genuine:
         script = _program(folder / f"{name}-python3", host.python)
         options += ["--volume", f"{script}:/usr/local/bin/python3:ro"]
-    options += ["--tmpfs", "/root:size=64k"] if host.disk == "full" else []
-    own = _image(engine, host.system, host.python != "")
+    options += _HOMES.get(host.disk, [])
+    own = _image(engine, host.system, host.packages)
     server = "exec /usr/sbin/sshd -D -e -h /etc/ssh/envkit_host -o AuthorizedKeysFile=/etc/ssh/own -o StrictModes=no"
     fill = "head -c 65536 /dev/zero >/root/filler; " if host.disk == "full" else ""
     return _started(engine, stack, own, "sh", "-c", f"mkdir -p /run/sshd; {fill}{server}", options=options)
 
 
-def _image(engine: Engine, system: str, with_python: bool) -> str:
-    """An image of the system with a server, made once."""
-    packages = ["openssh-server", *(["python3"] if with_python else [])]
-    name = f"envkit-test/{'-'.join(packages)}-{system.replace(':', '')}"
-    return image(engine, system, name, " ".join(packages))
+def _image(engine: Engine, system: str, packages: str) -> str:
+    """An image of the system with a server and these packages, made once."""
+    name = "-".join(("envkit-test/ssh", system.replace(":", ""), *packages.split()))
+    return image(engine, system, name, f"openssh-server {packages}")
 
 
 def _started(engine: Engine, stack: ExitStack, *words: str, options: Sequence[str] = ()) -> str:
