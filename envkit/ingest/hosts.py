@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RESULTS = "hosts"  # the folder of a run that holds its results, one for each host
 RUN = "run.json"
+PLAYBOOK = frozenset(("playbook.yml", "ansible.cfg", "callback_plugins", "collect.sh", "envkit.pyz"))  # no host's files
 _OPTION = "fleet"
 _FILE = "the file"  # in reasons: hosts with one reason stand in one line, which a path would keep apart
 _NOT_REACHED = frozenset(("unreachable", "timed-out", "hung", "no-python", "no-space", "crashed", "unreadable"))
@@ -47,9 +48,9 @@ def host_sources(places: Sequence[str]) -> list[HostSource]:
     """The hosts of folders and files, sorted by place; those of one name get the names of their places.
 
     In a folder each capture and each file is a host, and so is a folder below it that holds several texts and nothing
-    else; what is hidden or called README is none, and links are not followed. What cannot be read below a place is a
-    host in trouble. A place that is named twice counts once. Raises SourceError for a place that cannot be read or
-    holds nothing.
+    else; what is hidden or called README is none, nor is the playbook that collects, and links are not followed. What
+    cannot be read below a place is a host in trouble. A place that is named twice counts once. Raises SourceError for a
+    place that cannot be read or holds nothing.
     """
     hosts: dict[tuple[str, ...], HostSource] = {}
     for place in places:
@@ -124,7 +125,8 @@ def _hosts_in(folder: str, depth: int) -> Iterator[HostSource]:
     if RUN in names and RESULTS in names:
         yield from _hosts_of_run(folder)
         return
-    places = {name: os.path.join(folder, name) for name in names}
+    no_hosts = PLAYBOOK if PLAYBOOK.issubset(names) else ()
+    places = {name: os.path.join(folder, name) for name in names if name not in no_hosts}
     files = [place for place in places.values() if os.path.isfile(place) and not os.path.islink(place)]
     if depth and len(files) == len(places) > 1 and not any(place.endswith(".json") for place in files):
         yield HostSource(os.path.basename(folder), tuple(files))
