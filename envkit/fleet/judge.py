@@ -96,6 +96,7 @@ def judged_host(
             explained,
             tuple((finding.status.value, finding.id) for finding in findings if finding.status in _TROUBLE),
             seconds,
+            environment.collected_at,
         )
     )
 
