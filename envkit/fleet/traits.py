@@ -126,7 +126,9 @@ TRAITS = (
     Trait("infiniband", "system.infiniband_devices", lambda devices: _one(len(devices))),
 )
 GPU = "gpu"  # the models in a machine, each once: what makes two machines alike
-KEYS = (GPU, *(trait.key for trait in TRAITS))
+GROUP = "group"  # the groups of the inventory that a machine is in, which no fact tells
+COMPARED = (GPU, *(trait.key for trait in TRAITS))
+KEYS = (*COMPARED, GROUP)
 
 
 def traits_of(environment: Environment) -> dict[str, str]:

@@ -13,6 +13,7 @@ from envkit.base.shown import shown
 
 SCHEMA = 1
 _LONGEST = 300
+_MOST_GROUPS = 50
 _RAN = regex(r"^envkit: ended after (\d{1,9}) s$", re.MULTILINE)  # of the playbook: without transfer and waiting
 _UNREACHED = {  # words of ssh and Ansible, and what they mean
     "connection refused": "connection refused",
@@ -34,6 +35,8 @@ _ENDED, _KILLED, _NO_PROGRAM = 124, (137, -9), (2, 126, 127)  # by `timeout`: in
 def kept(event: Mapping[str, Any], limit_s: float = math.inf) -> dict[str, object]:
     """The document of a host's result; a host had `limit_s` seconds."""
     about: dict[str, object] = {"schema": SCHEMA, "host": event["host"], "seconds": event.get("seconds")}
+    if isinstance(event.get("groups"), list):
+        about["groups"] = event["groups"]
     facts = _facts(str(event.get("stdout") or "")) if event.get("by") == "python" else None
     if facts is not None and event.get("rc") in (0, 1):
         return about | {"environment": facts}
@@ -88,6 +91,14 @@ def seconds_in(document: Mapping[str, Any]) -> float | None:
     if isinstance(given, bool) or not isinstance(given, (int, float)):
         return None
     return float(given)
+
+
+def groups_in(document: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The groups of the inventory that a document's host is in; None where it tells nothing of them."""
+    given = document.get("groups")
+    if not isinstance(given, list):
+        return None
+    return tuple(name for name in given if isinstance(name, str))[:_MOST_GROUPS]
 
 
 def _unreached(said: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import SourceError
-from envkit.ingest.arrived import kept, seconds_in
+from envkit.ingest.arrived import groups_in, kept, seconds_in
 from envkit.ingest.sources import all_recorded, environment_in, from_text, read_file
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Told:
     state: str = ""
     reason: str = ""
     seconds: float | None = None
+    groups: tuple[str, ...] | None = None  # of the inventory, where one is known
 
 
 def host_sources(places: Sequence[str]) -> list[HostSource]:
@@ -90,9 +91,9 @@ def told_by(source: HostSource) -> Iterator[Told]:
             yield Told(f"{source.name}:{number}", environment_in(report, place))
     elif isinstance(printed := document.get("text"), str) and "host" in document:
         environment = from_text(printed, _FILE, _OPTION)
-        yield Told(_name(source.name, document), environment, seconds=seconds_in(document))
+        yield _found(source.name, document, environment)
     elif "environment" in document or "system" in document:
-        yield Told(_name(source.name, document), environment_in(document, place), seconds=seconds_in(document))
+        yield _found(source.name, document, environment_in(document, place))
     else:
         yield Told(source.name, from_text(text, _FILE, _OPTION))
 
@@ -203,6 +204,10 @@ def _document(text: str) -> Mapping[str, Any]:
     except ValueError:
         found = None  # `from_text` knows which words there are for it
     return found if isinstance(found, dict) else {}
+
+
+def _found(name: str, document: Mapping[str, Any], environment: Environment) -> Told:
+    return Told(_name(name, document), environment, seconds=seconds_in(document), groups=groups_in(document))
 
 
 def _not_reached(name: str, document: Mapping[str, Any]) -> Told:

@@ -13,6 +13,7 @@ DOCUMENTATION = """
     description: The folder is named by the variable ENVKIT_ARRIVED.
 """
 _MOST = 16 << 20  # bytes of what a host printed, as JSON writes it
+_EVERYONE = {"all", "ungrouped"}  # groups that tell nothing of a host
 _OLD_PYTHON = (2, 126, 127)  # exit statuses after which the shell collects
 
 
@@ -57,6 +58,7 @@ class CallbackModule(CallbackBase):
             "schema": 1,
             "arrived": event,
             "host": host,
+            "groups": sorted({group.get_name() for group in result._host.get_groups()} - _EVERYONE),
             "by": "shell" if by_shell else "python",
             "rc": told.get("rc"),
             "stdout": _within(str(told.get("stdout") or "")),

@@ -57,5 +57,6 @@ HOSTS = {
     "locked": SshHost("crashed", disk="read-only"),
 }
 REFUSED, MUTE = "refused", "mute"  # nothing listens there; nothing answers there
+RACK = ("well1", "old")  # a group of the inventory
 STATES = {name: host.ends for name, host in HOSTS.items()} | {REFUSED: "unreachable", MUTE: "unreachable"}
 SYSTEMS = {name: host.system.replace(":", "") for name, host in HOSTS.items() if host.ends in ("collected", "text")}

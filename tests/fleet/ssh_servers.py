@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.engine.engine import Engine, start_engine
-from tests.fleet.ssh_hosts import DEBIAN, HOSTS, MUTE, REFUSED, SshHost
+from tests.fleet.ssh_hosts import DEBIAN, HOSTS, MUTE, RACK, REFUSED, SshHost
 from tests.install.machine import image
 from tests.programs import require
 
@@ -153,7 +153,7 @@ def _keys(folder: Path) -> Path:
 def _inventory(folder: Path, lines: Sequence[str], key: Path) -> Path:
     common = f"ansible_user=root ansible_ssh_private_key_file={key} ansible_ssh_common_args='{_OPTIONS}'"
     place = folder / "hosts.ini"
-    place.write_text("[all]\n" + "\n".join(f"{line} {common}" for line in lines) + "\n")
+    place.write_text("\n".join(["[all]", *(f"{line} {common}" for line in lines), "[rack]", *RACK, ""]))
     return place
 
 

@@ -183,6 +183,18 @@ def test_no_name_and_no_fact_steers_a_report(form: str, tmp_path: Path) -> None:
         assert "@user" not in re.sub(r"(`+).*?\1", "", text)
 
 
+def test_groups_of_the_inventory_are_no_drift_and_can_be_compared_within(tmp_path: Path) -> None:
+    for number in range(6):
+        document = {"host": f"n{number}", "groups": [f"rack{number % 2}"], **json.loads(facts())}
+        (tmp_path / f"{number}.json").write_text(json.dumps(document))
+    document = _json(str(tmp_path))
+    assert [item["traits"]["group"] for item in document["hosts"]] == ["rack0", "rack1"] * 3
+    assert document["drift"] == [] and document["not_compared"] == 0
+    assert _json(str(tmp_path), "--group-by", "group")["not_compared"] == 0
+    assert "rack" not in _report(tmp_path, "json", mask=True)
+    assert "rack" not in envkit("fleet", "baseline", str(tmp_path)).stdout
+
+
 def test_prometheus_learns_how_old_the_facts_of_a_host_are() -> None:
     hosts = [
         replace(host("n1"), collected_at="2026-11-28T12:54:42Z"),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.ansible import ansible
-from tests.fleet.ssh_hosts import HOSTS, LIMIT_S, MUTE, REFUSED, STATES, SYSTEMS
+from tests.fleet.ssh_hosts import HOSTS, LIMIT_S, MUTE, RACK, REFUSED, STATES, SYSTEMS
 from tests.fleet.ssh_servers import Fleet, containers, processes
 
 __all__ = ["ansible"]
@@ -75,7 +75,11 @@ def test_every_host_ends_in_its_state(fleet: Fleet, variables: dict[str, str], t
         assert host.seconds[0] <= took[name] <= host.seconds[1], (name, took)
     assert took[REFUSED] < took[MUTE] < LIMIT_S + 40
     assert {name: left for name in SYSTEMS if (left := fleet.left_on(name))} == {}
-    told = {item["host"]: item["traits"].get("os") for item in report["hosts"] if item["host"] in SYSTEMS}
+    traits = {item["host"]: item["traits"] for item in report["hosts"] if item["host"] in SYSTEMS}
+    assert {name: told["group"] for name, told in traits.items()} == {
+        name: "rack" if name in RACK else "none" for name in SYSTEMS
+    }
+    told = {name: found.get("os") for name, found in traits.items()}
     assert told == SYSTEMS if fleet.own_systems else len(set(told.values())) == 1
 
 

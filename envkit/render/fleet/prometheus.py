@@ -20,7 +20,7 @@ _STATUS = {"warn": 1, "fail": 2, "error": 3}
 
 
 def report(fleet: FleetReport, look: Look) -> str:
-    """Gauges: hosts by state, the state of each, checks that did not pass, causes, drift, the age of facts, properties."""
+    """Gauges: hosts by state and the state of each, failed checks, causes, drift, the age of facts, properties."""
     told: list[tuple[str, str, list[Sample]]] = [
         (
             "envkit_hosts",
