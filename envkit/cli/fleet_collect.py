@@ -50,8 +50,10 @@ def collect(folder: RunFolder, run: Run, program: str) -> None:
             folder.write(RUN, json.dumps(about | {"asked": {file_name(host): host for host in hosts}}))
         keep_arrived(folder, run.host_limit)
 
-    code, said = run_ansible(command(program, run, engine, bool(done)), own, told)
+    code, said = run_ansible(command(program, run, engine, bool(done)), own, told, run.patience_s)
     keep_arrived(folder, run.host_limit)
+    if code is None:
+        say(f"Ansible waited more than {run.patience_s} s for an answer and was ended; --resume queries the others.")
     if not folder.has_results():
         raise _nobody(run, asked, code, said)
     for pattern in unmatched(said):
@@ -66,7 +68,7 @@ def keep_arrived(folder: RunFolder, limit_s: int) -> None:
         say(f"{shown(str(event['host']))}: {document.get('state') or 'collected'} after {event.get('seconds')} s")
 
 
-def _nobody(run: Run, asked: Sequence[str], code: int, said: Sequence[str]) -> EnvkitError:
+def _nobody(run: Run, asked: Sequence[str], code: int | None, said: Sequence[str]) -> EnvkitError:
     """Why there is no result. The first thing that Ansible said names the cause, its last lines follow from it."""
     first = shown(without_mark(said[0]))[:_LONGEST] if said else f"it ended with status {code}"
     if asked:

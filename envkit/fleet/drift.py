@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envkit.fleet.baseline import Baseline, Wanted
 from envkit.fleet.model import Drift, Gap, HostResult, Value
-from envkit.fleet.traits import GPU, KEYS, NONE
+from envkit.fleet.traits import COMPARED, GPU, NONE
 
 FEWEST = 3  # hosts that have to know a trait before most of them mean anything
 ALIKE = (
@@ -75,7 +75,7 @@ def by_majority(found: Groups, alike: Sequence[str]) -> Iterator[Drift]:
 
     Unknown is no value, and below three that know it nothing is said.
     """
-    keys = [key for key in KEYS if key not in alike]
+    keys = [key for key in COMPARED if key not in alike]
     for values, members in found.items():
         for key in keys:
             by_value = _by_value(members, key)

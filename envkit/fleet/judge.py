@@ -14,7 +14,7 @@ from envkit.checks.engine.findings import Finding, Outcome, Status
 from envkit.checks.engine.runner import guarded, run_checks
 from envkit.documents.verdict import Verdict, unread, verdict
 from envkit.fleet.model import Cause, HostResult, State
-from envkit.fleet.traits import explanations, traits_of
+from envkit.fleet.traits import GROUP, NONE, SEPARATOR, explanations, traits_of
 from envkit.ingest.hosts import HostSource, Told, told_by, unreadable
 from envkit.model import Environment, Identity
 from envkit.privacy.secrets import without_secrets
@@ -74,7 +74,10 @@ def _result(told: Told, checks: Sequence[Check], matrix: Matrix, *, mask: bool) 
 
         identity = _known_as(told.name, environment.identity)
         environment = mask_environment(replace(environment, identity=identity))
-    return judged_host(name, environment, run_checks(environment, matrix, checks), told.seconds)
+    host = judged_host(name, environment, run_checks(environment, matrix, checks), told.seconds)
+    if told.groups is None or mask:  # what people call their groups tells who they are
+        return host
+    return replace(host, traits={**host.traits, GROUP: inert(SEPARATOR.join(told.groups))[:_LONGEST] or NONE})
 
 
 def judged_host(
@@ -96,6 +99,7 @@ def judged_host(
             explained,
             tuple((finding.status.value, finding.id) for finding in findings if finding.status in _TROUBLE),
             seconds,
+            environment.collected_at,
         )
     )
 

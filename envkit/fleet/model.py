@@ -52,6 +52,7 @@ class HostResult:
     explained: Mapping[str, str] = field(default_factory=dict)  # trait -> the failing check that rests on it
     troubles: tuple[tuple[str, str], ...] = ()  # the status and id of each check that failed, warned or broke
     seconds: float | None = None  # that collecting took
+    collected_at: str = ""  # as an ISO time in UTC; '' where nobody noted it
 
     @property
     def judged(self) -> bool:

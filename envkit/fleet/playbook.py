@@ -12,6 +12,7 @@ from envkit.base.errors import RequestError
 PLAYBOOK, CONFIG, PLUGIN, COLLECTOR = "playbook.yml", "ansible.cfg", "envkit_results.py", "collect.sh"
 ZIPAPP, DONE, ARRIVED = "envkit.pyz", "done.json", "arrived"
 PLACES = {PLAYBOOK: PLAYBOOK, CONFIG: CONFIG, PLUGIN: f"callback_plugins/{PLUGIN}", COLLECTOR: COLLECTOR}
+_BEYOND_S = 60  # that a task has beyond the host's own limit, as in the playbook
 _MARK = regex(r"^\[(?:WARNING|ERROR)\]: |^ERROR! ")
 _UNMATCHED = regex(r"Could not match supplied host pattern, ignoring: (.{1,300})")
 _NAME = regex(r"[^\W_][\w.@:-]{0,254}")
@@ -27,6 +28,11 @@ class Run:
     host_limit: int = 60
     forwarded: tuple[str, ...] = ()
     config: str = ""
+
+    @property
+    def patience_s(self) -> int:
+        """The longest that a running playbook can be silent: one host after the other with both of its collectors."""
+        return 2 * (self.host_limit + _BEYOND_S) + _BEYOND_S
 
 
 def command(program: str, run: Run, folder: str, done: bool) -> list[str]:

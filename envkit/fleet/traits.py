@@ -7,7 +7,7 @@ from typing import Any
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.model import Environment, Gpu, PciGpu
+from envkit.model import Environment, Gpu, PciGpu, SystemPackage
 from envkit.model.paths import fact
 
 SEPARATOR = ", "  # between the members of a set
@@ -55,6 +55,16 @@ def _width(gpus: tuple[PciGpu, ...]) -> Iterator[str]:
     yield from (f"x{gpu.link.width_current}" for gpu in gpus if gpu.link and gpu.link.width_current)
 
 
+def _numa(gpus: tuple[PciGpu, ...]) -> Iterator[int]:
+    yield from (gpu.numa_node for gpu in gpus if gpu.numa_node is not None)
+
+
+def _held(packages: tuple[SystemPackage, ...]) -> list[str] | None:
+    """Not known of rpm's packages: locks are kept elsewhere."""
+    held = [package.name for package in packages if package.state == "hold"]
+    return held if held or all(package.manager == "dpkg" for package in packages) else None
+
+
 def _generation(gpu: Gpu) -> str | None:
     return None if gpu.link_generation_max is None else f"Gen{gpu.link_generation_max}"
 
@@ -83,15 +93,18 @@ TRAITS = (
     Trait("acs", "kernel.acs_redirect", lambda bridges: _one("redirects" if bridges else "off")),
     Trait(COUNT, "pci_gpus", lambda gpus: _one(len(gpus)), rests=("pci_gpus", "gpus", "gpus.error")),
     Trait("pcie_width", "pci_gpus", _width, absent=False, rests=("pci_gpus.link",)),
+    Trait("numa_nodes", "pci_gpus", _numa, absent=False, rests=("pci_gpus.numa_node",)),
     _of_gpus("pcie_generation", "link_generation_max", _generation),
     Trait("driver", "driver.kernel_module", _one),
     Trait("driver_libraries", "driver.user_space", _one),
     Trait("open_kernel_module", "driver.open_kernel_module", _one, absent=False),
+    _of_gpus("vbios", "vbios", lambda gpu: gpu.vbios),
     _of_gpus("persistence", "persistence_mode", lambda gpu: gpu.persistence_mode),
     _of_gpus("ecc", "ecc_mode", lambda gpu: gpu.ecc_mode),
     _of_gpus("mig", "mig_mode", lambda gpu: gpu.mig_mode, "mig_instances"),
     _of_gpus("compute_mode", "compute_mode", lambda gpu: gpu.compute_mode),
     _of_gpus("power_limit", "power_limit_w", _watts),
+    Trait("held_packages", "packages", _held, rests=("packages.state",)),
     Trait("fabric_manager", "driver.fabric_manager_version", _one),
     Trait("fabric_manager_state", "driver.fabric_manager", _one),
     Trait("cuda_toolkits", "cuda_toolkits", lambda found: [toolkit.version for toolkit in found]),
@@ -113,7 +126,9 @@ TRAITS = (
     Trait("infiniband", "system.infiniband_devices", lambda devices: _one(len(devices))),
 )
 GPU = "gpu"  # the models in a machine, each once: what makes two machines alike
-KEYS = (GPU, *(trait.key for trait in TRAITS))
+GROUP = "group"  # the groups of the inventory that a machine is in, which no fact tells
+COMPARED = (GPU, *(trait.key for trait in TRAITS))
+KEYS = (*COMPARED, GROUP)
 
 
 def traits_of(environment: Environment) -> dict[str, str]:

@@ -16,6 +16,11 @@ _START = """import sys
 if sys.version_info[:2] < {oldest}:
     sys.stderr.write("envkit needs a newer Python.\\n")
     sys.exit(2)
+try:
+    import ctypes, gettext
+except ImportError:  # python3-minimal, or built where a library was missing
+    sys.stderr.write("envkit needs Python's whole standard library.\\n")
+    sys.exit(2)
 from envkit.__main__ import main
 main()
 """

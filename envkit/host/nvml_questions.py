@@ -153,6 +153,7 @@ QUESTIONS: Mapping[str, Ask] = {
     "name": _plain("nvmlDeviceGetName"),
     "pci_address": lambda nvml, gpu: nvml.nvmlDeviceGetPciInfo(gpu).busId,
     "gpu_uuid": _plain("nvmlDeviceGetUUID"),
+    "vbios": _plain("nvmlDeviceGetVbiosVersion"),
     "compute_capability": _plain("nvmlDeviceGetCudaComputeCapability", _capability),
     "memory": _memory,
     "link_generation_current": _plain("nvmlDeviceGetCurrPcieLinkGeneration"),

@@ -13,6 +13,7 @@ from envkit.base.shown import shown
 
 SCHEMA = 1
 _LONGEST = 300
+_MOST_GROUPS = 50
 _RAN = regex(r"^envkit: ended after (\d{1,9}) s$", re.MULTILINE)  # of the playbook: without transfer and waiting
 _UNREACHED = {  # words of ssh and Ansible, and what they mean
     "connection refused": "connection refused",
@@ -27,12 +28,15 @@ _UNREACHED = {  # words of ssh and Ansible, and what they mean
     "connection reset": "connection reset",
     "connection closed": "connection closed",
 }
+_NO_MORE = "failed to connect to the host via ssh:"  # after which ssh itself says why it could not, if it could not
 _ENDED, _KILLED, _NO_PROGRAM = 124, (137, -9), (2, 126, 127)  # by `timeout`: in time, by force; none that runs us
 
 
 def kept(event: Mapping[str, Any], limit_s: float = math.inf) -> dict[str, object]:
     """The document of a host's result; a host had `limit_s` seconds."""
     about: dict[str, object] = {"schema": SCHEMA, "host": event["host"], "seconds": event.get("seconds")}
+    if isinstance(event.get("groups"), list):
+        about["groups"] = event["groups"]
     facts = _facts(str(event.get("stdout") or "")) if event.get("by") == "python" else None
     if facts is not None and event.get("rc") in (0, 1):
         return about | {"environment": facts}
@@ -56,6 +60,8 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     said = f"{event.get('message') or ''} {_RAN.sub('', str(event.get('stderr') or ''))}"
     if "no space left on device" in said.lower() or "disk quota exceeded" in said.lower():
         return "no-space", "no space left on the host's disk"
+    if "failed to create temporary directory" in said.lower():
+        return "crashed", "the user cannot create a temporary directory there"
     if event.get("arrived") == "unreachable":
         return "unreachable", _unreached(said)
     code = event.get("rc")
@@ -87,8 +93,18 @@ def seconds_in(document: Mapping[str, Any]) -> float | None:
     return float(given)
 
 
+def groups_in(document: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The groups of the inventory that a document's host is in; None where it tells nothing of them."""
+    given = document.get("groups")
+    if not isinstance(given, list):
+        return None
+    return tuple(name for name in given if isinstance(name, str))[:_MOST_GROUPS]
+
+
 def _unreached(said: str) -> str:
-    lower = said.lower()
+    lower = said.strip().lower()
+    if lower.endswith(_NO_MORE):
+        return "the connection was lost"
     return next((meaning for words, meaning in _UNREACHED.items() if words in lower), _last_words(said))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import SourceError
-from envkit.ingest.arrived import kept, seconds_in
+from envkit.ingest.arrived import groups_in, kept, seconds_in
 from envkit.ingest.sources import all_recorded, environment_in, from_text, read_file
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RESULTS = "hosts"  # the folder of a run that holds its results, one for each host
 RUN = "run.json"
+PLAYBOOK = frozenset(("playbook.yml", "ansible.cfg", "callback_plugins", "collect.sh", "envkit.pyz"))  # no host's files
 _OPTION = "fleet"
 _FILE = "the file"  # in reasons: hosts with one reason stand in one line, which a path would keep apart
 _NOT_REACHED = frozenset(("unreachable", "timed-out", "hung", "no-python", "no-space", "crashed", "unreadable"))
@@ -41,15 +42,16 @@ class Told:
     state: str = ""
     reason: str = ""
     seconds: float | None = None
+    groups: tuple[str, ...] | None = None  # of the inventory, where one is known
 
 
 def host_sources(places: Sequence[str]) -> list[HostSource]:
     """The hosts of folders and files, sorted by place; those of one name get the names of their places.
 
     In a folder each capture and each file is a host, and so is a folder below it that holds several texts and nothing
-    else; what is hidden or called README is none, and links are not followed. What cannot be read below a place is a
-    host in trouble. A place that is named twice counts once. Raises SourceError for a place that cannot be read or
-    holds nothing.
+    else; what is hidden or called README is none, nor is the playbook that collects, and links are not followed. What
+    cannot be read below a place is a host in trouble. A place that is named twice counts once. Raises SourceError for a
+    place that cannot be read or holds nothing.
     """
     hosts: dict[tuple[str, ...], HostSource] = {}
     for place in places:
@@ -89,9 +91,9 @@ def told_by(source: HostSource) -> Iterator[Told]:
             yield Told(f"{source.name}:{number}", environment_in(report, place))
     elif isinstance(printed := document.get("text"), str) and "host" in document:
         environment = from_text(printed, _FILE, _OPTION)
-        yield Told(_name(source.name, document), environment, seconds=seconds_in(document))
+        yield _found(source.name, document, environment)
     elif "environment" in document or "system" in document:
-        yield Told(_name(source.name, document), environment_in(document, place), seconds=seconds_in(document))
+        yield _found(source.name, document, environment_in(document, place))
     else:
         yield Told(source.name, from_text(text, _FILE, _OPTION))
 
@@ -124,7 +126,8 @@ def _hosts_in(folder: str, depth: int) -> Iterator[HostSource]:
     if RUN in names and RESULTS in names:
         yield from _hosts_of_run(folder)
         return
-    places = {name: os.path.join(folder, name) for name in names}
+    no_hosts = PLAYBOOK if PLAYBOOK.issubset(names) else ()
+    places = {name: os.path.join(folder, name) for name in names if name not in no_hosts}
     files = [place for place in places.values() if os.path.isfile(place) and not os.path.islink(place)]
     if depth and len(files) == len(places) > 1 and not any(place.endswith(".json") for place in files):
         yield HostSource(os.path.basename(folder), tuple(files))
@@ -201,6 +204,10 @@ def _document(text: str) -> Mapping[str, Any]:
     except ValueError:
         found = None  # `from_text` knows which words there are for it
     return found if isinstance(found, dict) else {}
+
+
+def _found(name: str, document: Mapping[str, Any], environment: Environment) -> Told:
+    return Told(_name(name, document), environment, seconds=seconds_in(document), groups=groups_in(document))
 
 
 def _not_reached(name: str, document: Mapping[str, Any]) -> Told:

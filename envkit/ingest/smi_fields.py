@@ -160,6 +160,7 @@ def _licensed(value: str) -> bool | None:
 _FIELDS = (
     _Field("name", ("Product Name",), ("product_name",), _word),
     _Field("gpu_uuid", ("GPU UUID",), ("gpu", "uuid"), _word),
+    _Field("vbios", ("VBIOS Version",), ("vbios_version",), _word),
     _Field("display_active", ("Display Active",), ("display_active",), yes),
     _Field("persistence_mode", ("Persistence Mode",), ("persistence_mode",), yes),
     _Field("mig_mode", ("MIG Mode", "Current"), ("mig_mode", "current_mig"), yes),

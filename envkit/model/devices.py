@@ -119,6 +119,7 @@ class Gpu:
     name: Plain
     pci_address: Plain = ""
     gpu_uuid: Identifier = ""
+    vbios: Plain | None = None  # version of the firmware on the board
     compute_capability: ComputeCapability | None = None
     memory_bytes: int | None = None
     memory_used_bytes: int | None = None  # by programs, where memory_reserved_bytes is known

@@ -65,6 +65,11 @@ class SystemPackage:
     state: Plain = "installed"
     origin: Name = ""
 
+    @property
+    def whole(self) -> bool:
+        """True for one that is installed to the end, held back from upgrades or not."""
+        return self.state in ("installed", "hold")
+
 
 COMPLAINT = "stated-failure"  # the signature of a failure that is stated in no known words: no check has this id
 OTHER_MAKER = "other-maker"  # the signature of a GPU that is not NVIDIA's, whose maker is the value `maker`

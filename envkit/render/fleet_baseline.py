@@ -10,7 +10,7 @@ from envkit.base.errors import SourceError
 from envkit.checks.engine.evidence import many
 from envkit.fleet.drift import ALIKE, groups, majority
 from envkit.fleet.model import HostResult, State
-from envkit.fleet.traits import KEYS
+from envkit.fleet.traits import COMPARED
 
 _MUST = ("gpu_count",)
 
@@ -40,7 +40,7 @@ def baseline_toml(hosts: Sequence[HostResult]) -> str:
 
 
 def _expected(members: Sequence[HostResult]) -> Iterator[str]:
-    for key in KEYS:
+    for key in COMPARED:
         values = Counter(host.traits[key] for host in members if key in host.traits)
         if key in ALIKE or not values:
             continue

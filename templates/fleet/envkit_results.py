@@ -12,7 +12,8 @@ DOCUMENTATION = """
     short_description: writes what each host printed to a file
     description: The folder is named by the variable ENVKIT_ARRIVED.
 """
-_MOST = 16 << 20  # characters of what a host printed
+_MOST = 16 << 20  # bytes of what a host printed, as JSON writes it
+_EVERYONE = {"all", "ungrouped"}  # groups that tell nothing of a host
 _OLD_PYTHON = (2, 126, 127)  # exit statuses after which the shell collects
 
 
@@ -57,9 +58,10 @@ class CallbackModule(CallbackBase):
             "schema": 1,
             "arrived": event,
             "host": host,
+            "groups": sorted({group.get_name() for group in result._host.get_groups()} - _EVERYONE),
             "by": "shell" if by_shell else "python",
             "rc": told.get("rc"),
-            "stdout": str(told.get("stdout") or "")[:_MOST],
+            "stdout": _within(str(told.get("stdout") or "")),
             "stderr": str(told.get("stderr") or "")[-4000:],
             "message": str(told.get("msg") or "")[-4000:],
             "seconds": round(time.monotonic() - self._started.get(host, time.monotonic()), 1),
@@ -71,3 +73,11 @@ class CallbackModule(CallbackBase):
             json.dump(document, stream)
         os.replace(place + ".part", place)
         print(json.dumps({"event": "arrived", "file": name}), flush=True)
+
+
+def _within(text):
+    """As much of the text as fits: a control character takes six bytes."""
+    text = text[:_MOST]
+    while len(json.dumps(text)) > _MOST:
+        text = text[: len(text) // 2]
+    return text

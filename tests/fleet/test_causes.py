@@ -32,6 +32,15 @@ def test_what_all_of_a_cluster_have_and_few_others_is_shared() -> None:
     ]
 
 
+def test_a_group_of_the_inventory_that_all_of_a_cluster_are_in_is_shared() -> None:
+    bad = [host(f"b{n}", State.FAIL, "mismatch", group=f"part{n % 2}, rack7") for n in range(4)]
+    good = [host(f"g{n}", group=f"part{n % 2}, rack{n % 6}") for n in range(20)]
+    (cluster,) = clusters([*bad, *good, host("elsewhere")])
+    assert [(item.key, item.value, item.inside, item.outside, item.others) for item in cluster.shared] == [
+        ("group", "rack7", 4, 0, 20)
+    ]
+
+
 def test_nothing_is_said_of_two_hosts_nor_where_there_are_no_others() -> None:
     two = [host(f"b{n}", State.FAIL, "mismatch", kernel="6.8.0-40") for n in range(2)]
     good = [host(f"g{n}", kernel="6.8.0-38") for n in range(20)]

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from envkit._startup.records import replace
 from envkit.checks.engine.registry import all_checks
 from envkit.cli.fleet_doctor import _inventory
 from envkit.fleet.judge import host_results
+from envkit.fleet.model import State
 from envkit.fleet.report import fleet_report, masked
 from envkit.fleet.traits import KEYS
 from envkit.ingest.hosts import host_sources
@@ -179,6 +181,28 @@ def test_no_name_and_no_fact_steers_a_report(form: str, tmp_path: Path) -> None:
         assert all(line.startswith("# ") or sample.fullmatch(line) for line in text.splitlines())
     if form == "markdown":
         assert "@user" not in re.sub(r"(`+).*?\1", "", text)
+
+
+def test_groups_of_the_inventory_are_no_drift_and_can_be_compared_within(tmp_path: Path) -> None:
+    for number in range(6):
+        document = {"host": f"n{number}", "groups": [f"rack{number % 2}"], **json.loads(facts())}
+        (tmp_path / f"{number}.json").write_text(json.dumps(document))
+    document = _json(str(tmp_path))
+    assert [item["traits"]["group"] for item in document["hosts"]] == ["rack0", "rack1"] * 3
+    assert document["drift"] == [] and document["not_compared"] == 0
+    assert _json(str(tmp_path), "--group-by", "group")["not_compared"] == 0
+    assert "rack" not in _report(tmp_path, "json", mask=True)
+    assert "rack" not in envkit("fleet", "baseline", str(tmp_path)).stdout
+
+
+def test_prometheus_learns_how_old_the_facts_of_a_host_are() -> None:
+    hosts = [
+        replace(host("n1"), collected_at="2026-11-28T12:54:42Z"),
+        replace(host("n2"), collected_at="yesterday"),
+        host("n3", State.UNREACHABLE),
+    ]
+    text = formatted(fleet_report(hosts), "prometheus", Look(False, False, 80))
+    assert re.findall("^envkit_last_run_seconds.*", text, re.M) == ['envkit_last_run_seconds{host="n1"} 1795870482']
 
 
 def test_the_policy_of_the_page_names_its_script_and_nothing_else() -> None:

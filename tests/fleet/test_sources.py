@@ -15,8 +15,9 @@ from envkit.fleet.judge import host_results
 from envkit.fleet.model import State
 from envkit.fleet.playbook import asked_hosts
 from envkit.host.run_folder import file_name, run_folder
-from envkit.ingest.hosts import host_sources
+from envkit.ingest.hosts import PLAYBOOK, host_sources
 from envkit.tables import Matrix
+from tests.cli.run import envkit
 from tests.fakes.machines import MACHINES
 from tests.fleet.hosts import MISMATCH, facts, write
 
@@ -67,6 +68,19 @@ def test_what_cannot_be_a_host_is_listed_as_not_judged(tmp_path: Path) -> None:
         "gone": "it is a link, which is not followed", "pipe": "it is not a file",
         "deep": "more than 8 nested directories",
     }  # fmt: skip
+
+
+def test_the_playbook_that_collected_is_no_host(tmp_path: Path) -> None:
+    """Neither in its own folder nor in one above it; what it collected is."""
+    place = tmp_path / "runs" / "collect"
+    assert envkit("fleet", "playbook", "-o", str(place)).returncode == 0
+    assert {path.name for path in place.iterdir()} == PLAYBOOK
+    with pytest.raises(SourceError, match="no capture and no file"):
+        host_sources([str(tmp_path / "runs")])
+    write(place / "arrived", n1=facts())
+    assert _names(place) == _names(tmp_path / "runs") == ["n1"]
+    (place / "playbook.yml").unlink()  # then it is a folder like any other
+    assert {"ansible.cfg", "collect.sh", "n1"} < set(_names(place))
 
 
 def test_a_link_in_a_folder_leads_to_no_file_of_the_reader(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -23,3 +25,13 @@ def test_an_error_leaves_the_old_file_and_no_half_one(tmp_path: Path, monkeypatc
     with pytest.raises(FileNotFoundError):
         bundle(str(tmp_path / "envkit.pyz"))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("envkit.pyz", "old")]
+
+
+@pytest.mark.parametrize("module", ["ctypes", "gettext"])
+def test_a_python_without_its_whole_library_is_told_like_an_old_one(module: str, tmp_path: Path) -> None:
+    """Exit status 2: the shell then collects in its place."""
+    bundle(str(tmp_path / "envkit.pyz"))
+    (tmp_path / f"{module}.py").write_text("raise ImportError")
+    command = [sys.executable, str(tmp_path / "envkit.pyz"), "probe", "--json"]
+    done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1

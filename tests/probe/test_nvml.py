@@ -34,13 +34,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_healthy_box_with_eight_gpus(library: Path, tmp_path: Path) -> None:
-    facts = nvml.probe(host_with(library, tmp_path, eight()), 5.0)
+    facts = nvml.probe(host_with(library, tmp_path, eight(vbios="92.00.45.00.05", d3_vbios="92.00.36.00.01")), 5.0)
     assert facts["driver.nvml"].get().code == 0
     assert facts["driver.driver_cuda_version"].get() == Version.parse("12.2")
     gpus = facts["gpus"].get()
     assert [gpu.index for gpu in gpus] == list(range(8))
     assert {gpu.name for gpu in gpus} == {"NVIDIA A100-SXM4-80GB"}
     assert gpus[3].pci_address == "0000:3a:00.0"
+    assert (gpus[0].vbios, gpus[3].vbios) == ("92.00.45.00.05", "92.00.36.00.01")
     first = gpus[0]
     assert first.compute_capability == ComputeCapability(8, 0)
     assert (first.memory_bytes, first.memory_used_bytes) == (85899345920, 0)

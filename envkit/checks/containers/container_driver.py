@@ -259,9 +259,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
             evidence=[known(environment, "containers.host_listed")],
         )
         return
-    baked = [
-        item for item in environment.packages.get() if DRIVER_PACKAGE.match(item.name) and item.state == "installed"
-    ]
+    baked = [item for item in environment.packages.get() if DRIVER_PACKAGE.match(item.name) and item.whole]
     if not baked:
         yield ok("no driver package in this image", evidence=[known(environment, "packages", "none of the driver's")])
         return

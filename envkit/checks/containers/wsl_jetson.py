@@ -160,7 +160,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """WSL uses the Windows driver; no Linux driver package shadows its libcuda."""
     reported = _LINUX_DRIVER.reported(environment)
     packages = environment.packages.get() if environment.packages.known else ()
-    drivers = [item for item in packages if DRIVER_PACKAGE.match(item.name) and item.state == "installed"]
+    drivers = [item for item in packages if DRIVER_PACKAGE.match(item.name) and item.whole]
     libraries = environment.driver.libraries.get() if environment.driver.libraries.known else ()
     foreign = [
         item

@@ -39,7 +39,7 @@ def by_runfile(environment: Environment) -> bool:
     """True where NVIDIA's installer brought the driver, and no package did."""
     observed = environment.driver.runfile_installed
     told = observed.known or observed.problem is Problem.UNPARSABLE or "runfile" in managers(environment)
-    return told and not any(package.state == "installed" for package in driver_packages(environment))
+    return told and not any(package.whole for package in driver_packages(environment))
 
 
 def _separate(environment: Environment, matrix: Matrix) -> Remedy:

@@ -109,6 +109,7 @@ _FIELDS: dict[str, tuple[str, Callable[[str], object]]] = {
     "gpu_bus_id": ("pci_address", pci_address),
     "uuid": ("gpu_uuid", str),
     "gpu_uuid": ("gpu_uuid", str),
+    "vbios_version": ("vbios", str),
     "compute_cap": ("compute_capability", _capability),
     "memory.total": ("memory_bytes", _mib),
     "memory.used": ("memory_used_bytes", _mib),
@@ -137,7 +138,7 @@ _FIELDS: dict[str, tuple[str, Callable[[str], object]]] = {
 }
 _IGNORED = frozenset(
     {
-        "index", "driver_version", "timestamp", "count", "serial", "vbios_version", "pstate", "memory.free",
+        "index", "driver_version", "timestamp", "count", "serial", "pstate", "memory.free",
         "utilization.memory", "temperature.memory", "power.draw", "fan.speed", "clocks.sm", "clocks.gr", "clocks.mem",
         "clocks.max.sm", "clocks.max.mem", "clocks.current.sm", "clocks.current.memory", "power.max_limit",
         "power.min_limit", "memory.reserved", "pcie.link.gen.hostmax", "pci.device_id", "pci.sub_device_id",

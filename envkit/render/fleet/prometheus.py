@@ -1,7 +1,12 @@
-"""A fleet's report for the textfile collector of Prometheus' node exporter, which itself tells when it was written."""
+"""A fleet's report for the textfile collector of Prometheus' node exporter, which itself tells when it was written.
+
+When facts were collected may be long before: that is a gauge.
+"""
 
 from __future__ import annotations
 
+import calendar
+import time
 from collections.abc import Iterator
 
 from envkit.fleet.model import FleetReport
@@ -10,11 +15,12 @@ from envkit.render.fleet_words import COLUMNS
 from envkit.render.gauges import Sample, gauges
 from envkit.render.reports import Look
 
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _STATUS = {"warn": 1, "fail": 2, "error": 3}
 
 
 def report(fleet: FleetReport, look: Look) -> str:
-    """Gauges: hosts by state, the state of each host, checks that did not pass, causes, drift, and what a host is."""
+    """Gauges: hosts by state and the state of each, failed checks, causes, drift, the age of facts, properties."""
     told: list[tuple[str, str, list[Sample]]] = [
         (
             "envkit_hosts",
@@ -33,6 +39,11 @@ def report(fleet: FleetReport, look: Look) -> str:
             [({"check": item.cause.id, "subject": item.cause.subject}, len(item.hosts)) for item in fleet.causes],
         ),
         ("envkit_drift_hosts", "Hosts that differ from the expected value, by trait.", list(_drift(fleet))),
+        (
+            "envkit_last_run_seconds",
+            "When the facts of a host were collected, in seconds since 1970.",
+            [({"host": host.name}, at) for host in fleet.hosts if (at := _seconds(host.collected_at)) is not None],
+        ),
         (
             "envkit_info",
             "Properties of a host; the value is always 1.",
@@ -58,3 +69,11 @@ def _drift(fleet: FleetReport) -> Iterator[Sample]:
     for item in fleet.drift:
         if item.expected:
             yield {"group": item.group, "key": item.key}, sum(len(other.hosts) for other in item.others)
+
+
+def _seconds(collected_at: str) -> int | None:
+    """The time as Prometheus has it; None for one that is not known, or is no time."""
+    try:
+        return calendar.timegm(time.strptime(collected_at, _TIME))
+    except ValueError:
+        return None

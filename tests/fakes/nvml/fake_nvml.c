@@ -161,6 +161,11 @@ nvmlReturn nvmlDeviceGetName(Device device, char *text, unsigned length) {
   return read_text(field(number_of(device), "name"), text, length);
 }
 
+nvmlReturn nvmlDeviceGetVbiosVersion(Device device, char *text, unsigned length) {
+  ENTER(number_of(device));
+  return read_text(field(number_of(device), "vbios"), text, length);
+}
+
 nvmlReturn nvmlDeviceGetUUID(Device device, char *text, unsigned length) {
   ENTER(number_of(device));
   int slot = (int)((intptr_t)device / MIG_BASE);
