@@ -117,6 +117,11 @@ _WISHED = regex(
     r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
     re.IGNORECASE,
 )
+_OF_OTHERS = regex(  # `somebody in another ticket had "Error 804" there, is this the same?`
+    r"\b(?:some(?:one|body)(?: else)?|others|other (?:people|users)|another (?:user|person|ticket|thread|issue))\b"
+    r"[^.\n]{0,40}\b(?:ha[sd]|have|got|gets?|saw|sees?|reported|posted|mention(?:s|ed))\b[^.\n]{0,24}$",
+    re.IGNORECASE,
+)
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(
     r"\b(?:work(?:s|ed)|(?:was|were|is) (?:fine|ok|okay|good)|ran|used the gpu|no (?:such )?problem|helps"
@@ -201,7 +206,7 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _TODO.match(text.line_at(start)):
         return True
     words, place = _around(text, start, end, _ENDS)
-    if _WISHED.search(words) or _ADVISED.search(words[:place]) or _WRITTEN.search(words[:place]):
+    if _WISHED.search(words) or any(each.search(words[:place]) for each in (_ADVISED, _WRITTEN, _OF_OTHERS)):
         return True
     curious = _MEANS.match(words) and _CURIOUS.search(text.whole, end, end + 2 * _SHORT)
     return curious is not None
