@@ -97,6 +97,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
     r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that\s[\x22'`]$"
+    r"|\b(?:otherwise|or else),? [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
@@ -104,6 +105,11 @@ _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
     r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
     r"(?: that| of| about)? {0,2}[\x22'`“]$",
+    re.IGNORECASE,
+)
+_NOT_OWNED = regex(  # what is asked before a purchase is told of no machine
+    r"\bI (?:have not|haven't|did not|didn't) (?:yet )?(?:bought|ordered|buy|order)\b"
+    r"|\bbefore I (?:buy|order|choose a)\b|\bI (?:plan|want|intend) to buy\b",
     re.IGNORECASE,
 )
 _CURIOUS = regex(
@@ -241,6 +247,8 @@ def asserted(text: Text, start: int, end: int) -> bool:
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+        return False
+    if _NOT_OWNED.search(text.whole, max(start - _REACH, 0), end + _REACH):
         return False
     if _INTENDED.search(words[place + end - start :]) or _WISH.match(text.whole, end, end + 4 * _SHORT):
         return False
