@@ -97,6 +97,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
     r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that\s[\x22'`]$"
+    r"|\b(?:otherwise|or else),? [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
@@ -104,6 +105,11 @@ _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
     r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
     r"(?: that| of| about)? {0,2}[\x22'`“]$",
+    re.IGNORECASE,
+)
+_NOT_OWNED = regex(  # what is asked before a purchase is told of no machine
+    r"\bI (?:have not|haven't|did not|didn't) (?:yet )?(?:bought|ordered|buy|order)\b"
+    r"|\bbefore I (?:buy|order|choose a)\b|\bI (?:plan|want|intend) to buy\b",
     re.IGNORECASE,
 )
 _CURIOUS = regex(
@@ -115,6 +121,11 @@ _MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b"
     r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
+    re.IGNORECASE,
+)
+_OF_OTHERS = regex(  # `somebody in another ticket had "Error 804" there, is this the same?`
+    r"\b(?:some(?:one|body)(?: else)?|others|other (?:people|users)|another (?:user|person|ticket|thread|issue))\b"
+    r"[^.\n]{0,40}\b(?:ha[sd]|have|got|gets?|saw|sees?|reported|posted|mention(?:s|ed))\b[^.\n]{0,24}$",
     re.IGNORECASE,
 )
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
@@ -201,7 +212,7 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _TODO.match(text.line_at(start)):
         return True
     words, place = _around(text, start, end, _ENDS)
-    if _WISHED.search(words) or _ADVISED.search(words[:place]) or _WRITTEN.search(words[:place]):
+    if _WISHED.search(words) or any(each.search(words[:place]) for each in (_ADVISED, _WRITTEN, _OF_OTHERS)):
         return True
     curious = _MEANS.match(words) and _CURIOUS.search(text.whole, end, end + 2 * _SHORT)
     return curious is not None
@@ -236,6 +247,8 @@ def asserted(text: Text, start: int, end: int) -> bool:
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+        return False
+    if _NOT_OWNED.search(text.whole, max(start - _REACH, 0), end + _REACH):
         return False
     if _INTENDED.search(words[place + end - start :]) or _WISH.match(text.whole, end, end + 4 * _SHORT):
         return False

@@ -35,6 +35,7 @@ FAULTS = {
     "mkl-too-new-for-torch": "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n",
     "opencl-not-found": "GeForce GTX 960\nOpenCL: Not detected: clGetPlatformIDs() returned -1001\n",
     "driver-module-crashed": "Oops: 0000 [#1] SMP PTI\nRIP: 0010:_raw_q_schedule+0x2f/0xb0 [nvidia_uvm]\n",
+    "operator-driver-beside-host": "Could not unload NVIDIA driver kernel modules, driver is in use\n",
     "wsl-container-toolkit-too-old": "cuInit: named symbol not found, in a docker container\n",
     "image.gpu-at-build": "Error: libcuda.so.1 is not found during docker build\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",

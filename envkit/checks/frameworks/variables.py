@@ -270,7 +270,7 @@ def _shown_none(environment: Environment) -> str:
     tier="N",
     rank=11,
     any_of=("variables", "messages"),
-    explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
+    explained_by=("mig-one-instance-visible", "gpu-count-mismatch", "mps-unreachable", *_NO_GPU_ANYHOW),
     fix="Name GPUs by the indices or UUIDs that nvidia-smi lists.",
     references=threads("thuml/Time-Series-Library#768"),
 )

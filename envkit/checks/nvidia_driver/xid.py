@@ -215,6 +215,8 @@ def _of_the_gsp(environment: Environment, messages: tuple[Message, ...]) -> bool
 
 def _mute(environment: Environment) -> list[PciGpu]:
     """The GPUs whose configuration space reads ffff and that do not sleep: a pasted text seldom says that one slept."""
+    if seen(environment, "optimus-gpu-off", "rev-ff"):
+        return []
     return [
         gpu
         for gpu in environment.pci_gpus.value or ()

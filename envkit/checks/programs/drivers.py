@@ -63,3 +63,24 @@ told_by_program(
     rank=31,
     references=threads("CachyOS/CachyOS-PKGBUILDS#1764"),
 )
+told_by_program(
+    Fault(
+        "operator-driver-beside-host",
+        "The GPU operator tries to install a driver on a node whose own driver is in use",
+        impact="The driver pod restarts again and again, and the operator's other pods wait for it.",
+        remedy="Choose one driver. To keep the node's, upgrade the operator's Helm release with "
+        "--set driver.enabled=false: its toolkit and device plugin then use that driver. (In MicroK8s: disable the "
+        "add-on, and enable it with --gpu-operator-driver host.) To let the operator manage the driver instead, "
+        "remove the node's packages and restart the node before the operator starts. If the node has no driver of its "
+        "own, a program still uses the GPU: drain the node.",
+        steps=(fixed("helm list -A"),),
+    ),
+    fix="Install the operator with driver.enabled=false, or remove the node's own driver.",
+    doc="""On a node that has a driver, the GPU operator does not install another one.
+
+    Its driver container unloads the driver's modules and loads its own. It cannot where a desktop, a persistence
+    daemon or another program of the node uses them.
+    """,
+    rank=32,
+    references=threads("NVIDIA/gpu-operator#126", "NVIDIA/gpu-operator#327", "NVIDIA/gpu-operator#367"),
+)

@@ -17,49 +17,10 @@ from envkit.ingest.clues import Clue, Fact, Framework, Item, Package, PythonFact
 from envkit.ingest.releases import described
 from envkit.ingest.sentences import asserted, at_last, earlier, stated
 from envkit.ingest.text import Text
-from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
+from envkit.ingest.told_gpus import told_gpus
+from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease
 from envkit.model.observed import TOLD
 
-_GEFORCE = regex(
-    r"(?<![\w./-])(?:NVIDIA |Nvidia |nvidia )?(?:GeForce |Geforce |geforce )?(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|G"
-    r"tx)[ -]?(?!\d000 ?[Ss]eries)"
-    r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
-    r"|super|S\b)?"
-    r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
-)
-_BARE = regex(
-    r"(?:\b(?:my|a|an|one|our|the|have|with|card|nvidia)(?: new| single| mobile)? |显卡(?:是|为|:|：)? ?)"
-    r"(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0)"
-    r"(?: ?(?P<suffix>Ti Super|Ti|Super))?(?P<laptop>[ -](?:laptop|mobile|max-q))?"
-    r"(?![\w%]|[.,:]\d|-\d| (?:[kmg]i?b|ms|s|fps|px|steps|images|samples|tokens|lines|files|times|iterations)\b)",
-    re.IGNORECASE,
-)
-_FIRST = regex(
-    r"^(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0) ?(?P<suffix>Ti Super|Ti|Super)?(?P<laptop>[ -](?:laptop|mobile))?"
-    r"(?<!\d0)(?=[,;.):]|$)",
-    re.IGNORECASE | re.MULTILINE,
-)  # a line that begins with it, and with what makes it one
-_MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX ?\d{3})\b")
-_SERVER = regex(
-    r"(?<![\w./:-])(?:NVIDIA |Nvidia |nvidia )?(?:Tesla |tesla )?(?P<name>[VPM]100S?|[AHB][12]00|GH200|GB200|H"
-    r"20|H800|A800"
-    r"|L40S?|L20|A10G|A40|A30|A16|K[248]0[mctx]?|M[46]0|P40|RTX A\d{4}|A[456][05]00)(?:s\b)?(?![\w.-]?\d)(?![A"
-    r"-Za-z/])"
-)
-_SMALL = regex(r"\b(?:NVIDIA|Nvidia|nvidia|Tesla|tesla) (?P<name>(?:[TPLKCM]\d{1,4}[mcx]?|A\d{1,2}))\b(?![.:-]\d)")
-_WORKSTATION = regex(
-    r"\b(?P<name>Quadro (?:RTX |GV|GP|K|M|P|T)?\d{2,4}\w?|RTX PRO \d{4}|RTX \d{4} Ada|TITAN (?:RTX|Xp|X|V)|Tit"
-    r"an (?:RTX|Xp|X|V))\b"
-)
-_SERIES = regex(
-    r"(?<![\w.])(?:(?:RTX|GTX)[ -]?)?(?P<series>[1-5]0)(?:xx|XX|[ -]?(?:[Ss]eries|系|er-?Serie|シリーズ))"
-    r"(?![A-Za-z0-9])"
-)
-_JETSON = regex(
-    r"\bJetson[ -](?:AGX[ -])?(?:Orin|Xavier|Nano|TX[12]|Thor)(?: (?:Orin|Xavier|Nano|NX|AGX|Super))?\b"
-    r"|\bOrin (?:Nano|NX|AGX)\b|\bAGX (?:Orin|Xavier)\b|\bXavier NX\b|\bJetPack [3-7](?:\.\d)?\b",
-    re.IGNORECASE,
-)
 _DRIVER = regex(
     r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: container| image| pod)?(?: [Vv]ersion|版本)?"
     r"(?: here| in use| installed| there| now)?(?: is| was| to|:| =)? ?v?(?P<after>\d{3}(?:"
@@ -174,12 +135,6 @@ _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
     r"ker run\b"
 )
-_GPU_WORDS = ("RTX", "GTX", "GT", "rtx", "gtx", "Rtx", "Gtx")
-_BARE_WORDS = ("050", "060", "070", "080", "090", "1650", "1660")
-_SERVER_WORDS = (
-    *("100", "200", "H20", "H800", "A800", "L40", "L20", "A10G", "A40", "A30", "A16", "RTX A"),
-    *("K20", "K40", "K80", "M60", "M40", "P40", "A4", "A5", "A6"),
-)
 _PACKAGE_WORDS = (
     *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bitsand", "triton", "onnx"),
     *("addle", "umpy", "umPy", "xnet", "XNet", "cupy", "CuPy", "eepspeed", "eepSpeed", "nvidia-"),
@@ -198,7 +153,7 @@ _MOST = 40  # mentions of one kind that are looked at: a log that repeats them t
 @reader(TOLD)
 def read(text: Text) -> Iterator[Clue]:
     """GPUs, the driver, packages, Python and the system, where a sentence states them."""
-    yield from _present(text, list(_gpus(text)))
+    yield from _present(text, list(told_gpus(text, _matches)))
     yield from _driver(text)
     yield from _fabric_manager(text)
     yield from _compilers(text)
@@ -221,42 +176,6 @@ def _present(text: Text, clues: Sequence[Clue]) -> Iterator[Clue]:
     for clue in clues:
         if not isinstance(clue, Item) or not cards or clue.key in cards:
             yield clue
-
-
-def _gpus(text: Text) -> Iterator[Clue]:
-    for match in _matches(text, _GEFORCE, *_GPU_WORDS):
-        yield _geforce(match["line"].upper(), match)
-    for match in _matches(text, _BARE, *_BARE_WORDS):
-        yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
-    for match in _matches(text, _FIRST, *_BARE_WORDS):
-        yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
-    for pattern, needles in (
-        (_MOBILE, ("MX",)),
-        (_SERVER, _SERVER_WORDS),
-        (_SMALL, ("NVIDIA", "Nvidia", "nvidia", "Tesla", "tesla")),
-        (_WORKSTATION, ("Quadro", "RTX PRO", "Ada", "TITAN", "Titan")),
-    ):
-        for match in _matches(text, pattern, *needles):
-            yield _gpu(match["name"], match)
-    for match in _matches(text, _SERIES, "0xx", "0XX", "eries", "系", "Serie", "シリーズ"):
-        yield _gpu(f"GeForce {match['series']} series", match)
-    for match in _matches(
-        text, _JETSON, "Jetson", "jetson", "Orin", "orin", "Xavier", "xavier", "JetPack", "jetpack", "Jetpack"
-    ):
-        yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
-
-
-def _geforce(line: str, match: re.Match[str]) -> Item:
-    suffix = f" {match['suffix']}".upper().replace("TI", "Ti").replace("-", " ") if match["suffix"] else ""
-    laptop = " Laptop GPU" if match["laptop"] else ""
-    return _gpu(f"GeForce {line} {match['number']}{suffix}{laptop}", match)
-
-
-def _gpu(name: str, match: re.Match[str]) -> Item:
-    plain = " ".join(name.split())
-    return Item(
-        "pci_gpus", plain.lower().replace("geforce ", ""), PciGpu("", "", driver=None, name=plain), match.start()
-    )
 
 
 def _driver(text: Text) -> Iterator[Clue]:
