@@ -71,7 +71,7 @@ class Space:
 
     work: int
     cudnn: int
-    environment: int
+    conda: int
     needs: tuple[SpaceNeed, ...]
 
 
@@ -218,11 +218,11 @@ def _space(steps: Sequence[Step]) -> Space:
     toolkit, by_runfile = _of_runfile(_only(steps, InstallToolkit)), _by_runfile(_only(steps, InstallDriver))
     cuda = toolkit.toolkit.version if toolkit else None
     work = space("work", cuda) if toolkit or by_runfile else 0
-    cudnn, environment = space("cudnn", None), space("environment", None)
-    return Space(work, cudnn, environment, tuple(_space_needs(steps, work, cudnn, environment)))
+    cudnn, conda = space("cudnn", None), space("conda", None)
+    return Space(work, cudnn, conda, tuple(_space_needs(steps, work, cudnn, conda)))
 
 
-def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int) -> Iterator[SpaceNeed]:
+def _space_needs(steps: Sequence[Step], work: int, cudnn: int, conda: int) -> Iterator[SpaceNeed]:
     """What the steps that take room take, in their order."""
     toolkit, python = _of_runfile(_only(steps, InstallToolkit)), _only(steps, CreatePython)
     parts = _only(steps, FetchParts)
@@ -242,9 +242,16 @@ def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int)
     if _only(steps, InstallCudnn):
         yield from (SpaceNeed("cudnn", folder, cudnn) for folder in ("$TOOLKIT_DIR", "WORK"))
     if python:
-        yield SpaceNeed("python", "$ENV_DIR", environment)
+        yield SpaceNeed("python", "$ENV_DIR", space("environment", _newest_cuda(_all(steps, InstallFramework))))
         if python.way == "conda":
-            yield SpaceNeed("python", "WORK", environment)
+            yield SpaceNeed("python", "WORK", conda)
+
+
+def _newest_cuda(frameworks: Sequence[InstallFramework]) -> Version | None:
+    """The newest CUDA that one of them is built for; None where one does not say it."""
+    found = [framework.cuda for framework in frameworks]
+    known = [cuda for cuda in found if cuda is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def _closing(
