@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from envkit._startup.records import record, types_of
 from envkit.base.versions import Version
 from envkit.install.model import (
+    AddRepository,
     ApplyPatch,
     CreatePython,
     DriverPackage,
@@ -26,6 +27,7 @@ from envkit.install.model import (
     Verify,
     WriteModule,
 )
+from envkit.install.repository import repository_row
 from envkit.tables import Matrix
 from envkit.tables.images import repair
 from envkit.tables.installer import FailureRow, GlibcRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
@@ -84,6 +86,8 @@ class ScriptParts:
     fetches: tuple[FetchFile, ...]
     unverified: tuple[FetchFile, ...]  # those without a published checksum
     driver: InstallDriver | None
+    repository: AddRepository | None
+    repository_known: bool  # whether an option could add it
     driver_packages: tuple[str, ...]
     other_drivers: tuple[str, ...]
     toolkit: InstallToolkit | None
@@ -126,6 +130,8 @@ def script_parts(work: Installation) -> ScriptParts:
         fetches=_all(steps, FetchFile),
         unverified=tuple(one for one in _all(steps, FetchFile) if not one.download.checksum),
         driver=driver,
+        repository=_only(steps, AddRepository),
+        repository_known=repository_row(work.plan.choice) is not None,
         driver_packages=tuple(map(_driver_package, driver.packages if driver else ())),
         other_drivers=tuple(map(_driver_package, driver.others if driver else ())),
         toolkit=toolkit,
