@@ -55,6 +55,7 @@ Examples:
   envkit install --cuda 12.4 --modules /opt/modulefiles -o install.sh
   envkit install --os windows --target any --framework pytorch -o install.ps1
   envkit install --with-driver --no-toolkit
+  envkit install --with-driver --no-toolkit --gpu 8.6 --nvidia-repository
   envkit install --framework pytorch --os ubuntu22.04 --target any --format cloud-init"""
 )
 @request_options
@@ -63,6 +64,12 @@ Examples:
     "--driver-runfile",
     metavar="FILE_OR_URL",
     help="Driver .run file to use when no package is available; requires --with-driver.",
+)
+@click.option(
+    "--nvidia-repository",
+    is_flag=True,
+    help="Add NVIDIA's package repository (Debian and Ubuntu, x86_64) and take the driver from it; requires "
+    "--with-driver.",
 )
 @click.option("--toolkit-path", metavar="DIR", help="Toolkit install directory. [default: /usr/local/cuda-X.Y]")
 @click.option(

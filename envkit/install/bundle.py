@@ -9,7 +9,15 @@ from typing import Any
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
-from envkit.install.model import CreatePython, Download, FetchParts, Installation, InstallFramework, ToolkitPart
+from envkit.install.model import (
+    AddRepository,
+    CreatePython,
+    Download,
+    FetchParts,
+    Installation,
+    InstallFramework,
+    ToolkitPart,
+)
 from envkit.install.plan import python_beside_conda
 from envkit.tables import Matrix
 from envkit.tables.installer import WheelTagRow
@@ -70,6 +78,11 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
         raise EnvkitError(
             f"--bundle: no published checksum is known for {', '.join(file.name for file in work.unverified)}.",
             "Choose another release, or accept the files without verification: --accept-unverified",
+        )
+    if any(isinstance(step, AddRepository) for step in work.steps):
+        raise EnvkitError(
+            "--bundle: it does not include packages, so a driver from NVIDIA's repository cannot be part of it.",
+            "Omit --nvidia-repository, or bundle a driver's runfile: --driver-runfile",
         )
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is not None and python.way == "conda":

@@ -12,6 +12,7 @@ from envkit.install.commands import installer_options, option_for
 from envkit.install.driver_packages import module_for, others_for, packages_for
 from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
+from envkit.install.repository import add_repository, its_own_first
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import Plan
 from envkit.solver.request import TargetGpu
@@ -45,6 +46,10 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
     if minimum is None:
         raise EnvkitError("No minimum driver for this plan is known to envkit.", "Install a current driver manually.")
     driver = _install_driver(plan, options, mirrors, minimum)
+    if options.nvidia_repository:
+        repository = add_repository(plan.choice, mirrors)
+        yield FetchFile(repository.file, "repository")
+        yield repository
     yield SwitchOffNouveau()
     if driver.chosen and driver.file is not None:
         yield FetchFile(driver.file, "driver")
@@ -95,11 +100,12 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         style, version = toolkit.installer_style, toolkit.bundled_driver
     conditions = _conditions(version, branches, plan.request.gpus)
     asked = (plan.choice.os.os_id if plan.choice.os else "", branches, plan.request.gpus, last)
+    packages = packages_for(*asked)
     release = version if style == "package" else toolkit.version if toolkit else None
     return InstallDriver(
         minimum=minimum,
         last_branch=last,
-        packages=packages_for(*asked),
+        packages=its_own_first(packages, plan.choice) if options.nvidia_repository else packages,
         others=others_for(*asked),
         headers=_headers(plan),
         file=file,

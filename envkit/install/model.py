@@ -45,6 +45,20 @@ class SwitchOffNouveau:
 
 
 @record
+class AddRepository:
+    """NVIDIA's package repository. `file`: the package that brings its list and its key."""
+
+    file: Download
+    folder: str  # the address in that list
+    mirror: str  # the address to use instead; '' for none
+
+    @property
+    def package(self) -> str:
+        """The name of that package."""
+        return self.file.name.partition("_")[0]
+
+
+@record
 class FetchFile:
     """One download; not needed when the step `needed_by` is done."""
 
@@ -283,6 +297,7 @@ class Verify:
 Step = (
     InstallPrerequisites
     | SwitchOffNouveau
+    | AddRepository
     | FetchFile
     | FetchParts
     | InstallDriver

@@ -25,6 +25,7 @@ class ScriptOptions:
 
     with_driver: bool = False
     driver_runfile: str | None = None  # path or URL of a driver runfile to use instead of the bundled one
+    nvidia_repository: bool = False  # the driver's packages come from NVIDIA's own repository, which is added
     accept_eula: bool = True  # False: the script asks on the terminal
     accept_unverified: bool = False  # files without a published checksum; the script stops at them otherwise
     allow_http: bool = False  # addresses whose answers anybody on the way can change
@@ -41,8 +42,7 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
 
     The folders of `windows` have rules of their own, in `envkit.install.windows`.
     """
-    if options.driver_runfile and not options.with_driver:
-        raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
+    _check_driver(options)
     if options.components and options.samples:
         raise RequestError("--components: the samples are not one of the parts.", "Omit --samples.")
     chosen = options.driver_runfile or ""
@@ -68,6 +68,17 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
             )
         if _is_the_systems(path):
             raise RequestError(f"{name}: {path} is a system directory.", f"Use a separate directory: {name} /opt/NAME")
+
+
+def _check_driver(options: ScriptOptions) -> None:
+    if options.driver_runfile and not options.with_driver:
+        raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
+    if options.nvidia_repository and not options.with_driver:
+        raise RequestError("--nvidia-repository: needs --with-driver.", "The script takes only the driver from there.")
+    if options.nvidia_repository and options.driver_runfile:
+        raise RequestError(
+            "--nvidia-repository: --driver-runfile is another source of the driver.", "Omit one of them."
+        )
 
 
 def _folders(options: ScriptOptions) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ _NOT_HERE = (
     ("with_driver", "--with-driver", "No checksums of NVIDIA's drivers for Windows are published in a form that a "
      "script can rely on", "The script checks the driver and says where to get one."),
     ("driver_runfile", "--driver-runfile", "A .run file is for Linux", "Omit it."),
+    ("nvidia_repository", "--nvidia-repository", "Windows has no such repository", "Omit it."),
     ("toolkit_path", "--toolkit-path", "NVIDIA's installer for Windows has no option for the directory", "Omit it."),
     ("samples", "--samples", "No known installer for Windows includes samples", "Omit it."),
     ("modules", "--modules", "Module files are for Linux", "Omit it."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.install.model import (
+    AddRepository,
     ApplyPatch,
     CreatePython,
     FetchFile,
@@ -73,6 +74,9 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
             return StepLine("prerequisites", "Packages", "prerequisites_are_met", "install_prerequisites")
         case SwitchOffNouveau():
             return StepLine("nouveau", "Disable nouveau", "nouveau_is_away", "blacklist_nouveau")
+        case AddRepository():
+            done = "driver_is_good || repository_is_added"
+            return StepLine("repository", "NVIDIA's package repository", done, "add_repository")
         case FetchFile(download=download, needed_by=needed_by):
             words = _file_words(download)
             done = f"step_is_done {needed_by}"

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
-from envkit.install.model import CreatePython, FetchParts, InstallDriver, InstallToolkit, LinkToolkit
+from envkit.install.model import (
+    CreatePython,
+    FetchParts,
+    InstallDriver,
+    InstallPrerequisites,
+    InstallToolkit,
+    LinkToolkit,
+)
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
@@ -65,6 +72,11 @@ def help_text(work: Installation) -> str:
         ("--rollback", "restore the previous files and links"),
         *([("--use", "point /usr/local/cuda, and thus login shells, to this toolkit")] if _links(work) else []),
         ("--offline DIR", "use only the files in DIR; no network access"),
+        *(
+            [("--system-packages", "with --offline: get missing packages from the machine's own package sources")]
+            if any(isinstance(step, (InstallPrerequisites, InstallDriver)) for step in work.steps)
+            else []
+        ),
         *([("--upgrade", "replace another release that is already in the directory")] if _fills_folders(work) else []),
         *([("--accept-unverified", "accept files without a checksum")] if work.unverified else []),
         ("--progress json", "print events to stdout, one JSON object per line, with the result last"),

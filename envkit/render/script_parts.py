@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from envkit._startup.records import record, types_of
 from envkit.base.versions import Version
 from envkit.install.model import (
+    AddRepository,
     ApplyPatch,
     CreatePython,
     DriverPackage,
@@ -26,6 +27,7 @@ from envkit.install.model import (
     Verify,
     WriteModule,
 )
+from envkit.install.repository import repository_row
 from envkit.tables import Matrix
 from envkit.tables.images import repair
 from envkit.tables.installer import FailureRow, GlibcRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
@@ -71,7 +73,7 @@ class Space:
 
     work: int
     cudnn: int
-    environment: int
+    conda: int
     needs: tuple[SpaceNeed, ...]
 
 
@@ -84,6 +86,8 @@ class ScriptParts:
     fetches: tuple[FetchFile, ...]
     unverified: tuple[FetchFile, ...]  # those without a published checksum
     driver: InstallDriver | None
+    repository: AddRepository | None
+    repository_known: bool  # whether an option could add it
     driver_packages: tuple[str, ...]
     other_drivers: tuple[str, ...]
     toolkit: InstallToolkit | None
@@ -126,6 +130,8 @@ def script_parts(work: Installation) -> ScriptParts:
         fetches=_all(steps, FetchFile),
         unverified=tuple(one for one in _all(steps, FetchFile) if not one.download.checksum),
         driver=driver,
+        repository=_only(steps, AddRepository),
+        repository_known=repository_row(work.plan.choice) is not None,
         driver_packages=tuple(map(_driver_package, driver.packages if driver else ())),
         other_drivers=tuple(map(_driver_package, driver.others if driver else ())),
         toolkit=toolkit,
@@ -218,11 +224,11 @@ def _space(steps: Sequence[Step]) -> Space:
     toolkit, by_runfile = _of_runfile(_only(steps, InstallToolkit)), _by_runfile(_only(steps, InstallDriver))
     cuda = toolkit.toolkit.version if toolkit else None
     work = space("work", cuda) if toolkit or by_runfile else 0
-    cudnn, environment = space("cudnn", None), space("environment", None)
-    return Space(work, cudnn, environment, tuple(_space_needs(steps, work, cudnn, environment)))
+    cudnn, conda = space("cudnn", None), space("conda", None)
+    return Space(work, cudnn, conda, tuple(_space_needs(steps, work, cudnn, conda)))
 
 
-def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int) -> Iterator[SpaceNeed]:
+def _space_needs(steps: Sequence[Step], work: int, cudnn: int, conda: int) -> Iterator[SpaceNeed]:
     """What the steps that take room take, in their order."""
     toolkit, python = _of_runfile(_only(steps, InstallToolkit)), _only(steps, CreatePython)
     parts = _only(steps, FetchParts)
@@ -242,9 +248,16 @@ def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int)
     if _only(steps, InstallCudnn):
         yield from (SpaceNeed("cudnn", folder, cudnn) for folder in ("$TOOLKIT_DIR", "WORK"))
     if python:
-        yield SpaceNeed("python", "$ENV_DIR", environment)
+        yield SpaceNeed("python", "$ENV_DIR", space("environment", _newest_cuda(_all(steps, InstallFramework))))
         if python.way == "conda":
-            yield SpaceNeed("python", "WORK", environment)
+            yield SpaceNeed("python", "WORK", conda)
+
+
+def _newest_cuda(frameworks: Sequence[InstallFramework]) -> Version | None:
+    """The newest CUDA that one of them is built for; None where one does not say it."""
+    found = [framework.cuda for framework in frameworks]
+    known = [cuda for cuda in found if cuda is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def _closing(

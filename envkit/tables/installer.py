@@ -96,6 +96,19 @@ class SpaceRow:
     sources: tuple[str, ...]
 
 
+@table("installer_repositories.csv", "os_id", "architecture")
+@record
+class RepositoryRow:
+    """NVIDIA's package repository for a system: the package that adds it, and what names of drivers only it has."""
+
+    os_id: str
+    architecture: str
+    url: str
+    sha256: str
+    first: tuple[str, ...]  # how those names begin
+    sources: tuple[str, ...]
+
+
 @table("installer_packages.csv", "purpose", "manager", "os_prefix")
 @record
 class PackageRow:

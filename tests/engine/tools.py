@@ -12,7 +12,7 @@ from pathlib import Path
 
 CACHE = Path(__file__).parents[2] / ".cache"
 
-_PACKAGES = {"dockerd": "docker.io", "debootstrap": "debootstrap", "makeself": "makeself"}
+_PACKAGES = {"dockerd": "docker.io", "debootstrap": "debootstrap", "makeself": "makeself", "gpg": "gnupg"}
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def run(command: Sequence[str], *, check: bool = True, limit_s: float = 900) -> 
 
 
 def need(*programs: str) -> None:
-    """Installs those of dockerd, debootstrap and makeself that PATH lacks; asks for root where it has to install."""
+    """Installs those of dockerd, debootstrap, makeself and gpg that PATH lacks; asks for root where it must."""
     with alone("packages"):
         missing = [program for program in programs if shutil.which(program) is None]
         if not missing:

@@ -36,7 +36,7 @@ chmod +x "$out"
 """
 
 _LEGACY = r"""
-use strict; use warnings;
+use strict; use warnings; use IO::Handle;
 use InstallUtils;  # newer Perl versions find it only through PERL5LIB
 my %on; my %value; my @known = qw(silent driver toolkit samples override verbose accept-eula no-opengl-libs help);
 my @valued = qw(toolkitpath samplespath tmpdir installdir kernel-source-path extract);
@@ -58,6 +58,8 @@ my $path = $patch ? $value{installdir} : $value{toolkitpath};
 quit(1, "no path given\n") unless $path;
 if (-e "/installer-fails") { quit(1, "Installation Failed. Signal caught, cleaning up\n") }
 if (-e "/installer-lies") { quit(0, "Finished\n") }
+$log->autoflush(1);
+print $log "Installing the CUDA Toolkit in $path ...\n" unless $patch;
 InstallUtils::copy("payload", $path, $patch);
 unless ($patch) {
   unlink "/usr/local/cuda"; symlink($path, "/usr/local/cuda");

@@ -120,6 +120,19 @@ def test_the_distributions_package_comes_first_and_is_taken_back(target: Machine
     assert "ok installed" not in target.sh("dpkg-query -W -f '${Status}' nvidia-driver 2>/dev/null || true")
 
 
+def test_a_failed_download_of_the_package_leaves_nouveau_on(target: Machine) -> None:
+    target.sh("mkdir -p /fake/sys/module/nouveau")
+    _serve_package(target, "580.65.06")
+    target.sh("mv /repo/driver.deb /away.deb")
+    done = run(target)
+    assert done.exit_code == 3 and "the packages could not be installed: nvidia-driver" in done.stderr, done.stderr
+    left = target.sh("ls /rebuilt /etc/modprobe.d/envkit-nouveau.conf 2>/dev/null || echo none")
+    assert left == "none\n"
+    target.sh("mv /away.deb /repo/driver.deb")
+    again = run(target, "--resume")
+    assert again.states["nouveau"] == "done" and target.sh("cat /rebuilt") == "rebuilt\n", again.stderr
+
+
 def test_the_bundled_runfile_serves_when_no_package_will_do_and_is_taken_back(target: Machine) -> None:
     _serve_package(target, "470.10")
     done = run(target)

@@ -134,6 +134,23 @@ def test_one_reboot_serves_nouveau_and_a_packaged_driver(tmp_path: Path, package
     assert f"{'driver' if packaged else 'nouveau'}\treboot" in journal.read_text()
 
 
+def test_nouveau_stays_where_the_drivers_packages_cannot_be_installed(tmp_path: Path) -> None:
+    """Until the run is resumed, or without it, the machine still boots with a driver for its display."""
+    machine(tmp_path, "nouveau")
+    file = tmp_path / "nouveau.conf"
+    body = f"""
+    package_candidate() {{ echo 580.65.06; }}; NOUVEAU_FILE={file}; MODE=install
+    install_packages() {{ echo "tries $*"; [[ -f {tmp_path}/network ]] || fail 3 "could not be fetched"; }}
+    (check_for_driver; run_step 1 nouveau N) || echo "code $?"
+    [[ ! -f $NOUVEAU_FILE ]] || echo "nouveau is off"
+    : >{tmp_path}/network
+    check_for_driver; run_step 1 nouveau N; cat $NOUVEAU_FILE
+    """
+    said = call(script("12.4.1", "ubuntu24.04"), body, tmp_path).stdout
+    assert [said.count(words) for words in ("tries nvidia-driver", "code 3", "nouveau is off")] == [2, 1, 0], said
+    assert said.count("rebuilds the boot image") == 1 and said.index("code 3") < said.index("blacklist nouveau"), said
+
+
 def test_a_driver_is_refused_in_a_container_that_only_its_environment_tells(tmp_path: Path) -> None:
     machine(tmp_path)
     done = call(script(), "KUBERNETES_SERVICE_HOST=10.0.0.1\ncheck_for_driver", tmp_path)

@@ -69,6 +69,7 @@ def test_what_others_make_after_a_kill_stays(
             assert done.exit_code == 0, done.stderr
             assert target.sh(f"ls {' '.join(_OTHERS)} | wc -l") == f"{len(_OTHERS)}\n"
         assert "gone" in target.sh("ls -d /usr/local/cuda-[1-9]*.[0-9] | grep -v 99 || echo gone")
+        assert target.sh("ls /tmp/cuda_install_*.log") == "/tmp/cuda_install_4711.log\n"  # the killed one's is gone
 
 
 def test_what_others_make_while_it_runs_stays(engine: Engine, target_image: str, styled: Job, tmp_path: Path) -> None:

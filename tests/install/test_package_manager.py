@@ -12,7 +12,7 @@ from envkit.install.options import ScriptOptions
 from tests.install.drivers import machine
 from tests.install.drivers import script as bundling
 from tests.install.plans import plan, scripted
-from tests.install.shell import call, keeping
+from tests.install.shell import call, dry_run, keeping
 
 _REAL = 'eval "$kept"; SYSTEM_WIDE=1 CURRENT_STEP=prerequisites\n'
 _HELD = {
@@ -53,6 +53,18 @@ def test_any_other_fault_is_told_at_once(tmp_path: Path) -> None:
     )
     done = call(script(), f"{body}\ninstall_packages gcc", tmp_path)
     assert done.returncode == 3 and "Unable to locate gcc" in done.stderr and "waiting" not in done.stderr
+
+
+@pytest.mark.parametrize(("allowed", "code"), [(0, 3), (1, 0)])
+def test_with_offline_packages_come_only_from_sources_that_were_allowed(
+    allowed: int, code: int, tmp_path: Path
+) -> None:
+    """A mirror of the distribution in the machine's own network is no reason to refuse."""
+    body = f"{_REAL}OFFLINE_DIR=/media; SYSTEM_PACKAGES={allowed}\ndpkg() {{ :; }}\nenv() {{ echo asks; }}"
+    done = call(script(), f"{body}\ninstall_packages gcc; echo installed", tmp_path)
+    assert done.returncode == code and ("installed" in done.stdout) is (code == 0), done
+    assert ("pass --system-packages" in done.stderr) is (code != 0)
+    assert "--system-packages" in dry_run(script(), "--help").stdout
 
 
 _IMAGES = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,16 @@ def test_space_is_judged_where_it_is_known(df: str, code: int, said: str, tmp_pa
     done = call(SCRIPT, body, tmp_path)
     assert done.returncode == code and said in done.stderr, done
     assert "line " not in done.stderr and (code or done.stdout.strip().isdigit()), done
+
+
+@pytest.mark.parametrize(
+    ("cuda", "framework", "environment"), [("9.0", "pytorch", 4_000_000_000), ("12.4", "pytorch", 8_000_000_000)]
+)
+def test_an_old_framework_asks_for_no_more_than_it_takes(cuda: str, framework: str, environment: int) -> None:
+    """Its wheel holds libraries for few GPUs, and conda's work directory only Python's own packages."""
+    text = scripted(
+        plan(cuda, framework, os_id="ubuntu16.04" if cuda == "9.0" else "debian12"), ScriptOptions(), Mirrors()
+    )
+    needs = dict(re.findall(r'^  "python\|([$A-Z_]+)\|(\d+)"$', text, re.M))
+    assert int(needs.pop("$ENV_DIR")) == environment
+    assert needs == ({"WORK": "1000000000"} if cuda == "9.0" else {})
