@@ -62,14 +62,14 @@ def _lines(process: subprocess.Popen[bytes], patience_s: float) -> Iterator[str]
     rest, wait_s = bytearray(), None
     while select.select([process.stdout], [], [], wait_s)[0]:
         data = os.read(process.stdout.fileno(), _AT_ONCE)
-        rest += data
-        if b"\n" in data or not data:
-            *lines, left = rest.split(b"\n")
-            rest = left if data else bytearray()
-            yield from (line.decode("utf-8", "replace") for line in (lines if data else [*lines, left]))
         if not data:
+            yield from (line.decode("utf-8", "replace") for line in (rest,) if line)
             process.wait()
             return
+        rest += data
+        if b"\n" in data:
+            *lines, rest = rest.split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in lines)
         wait_s = patience_s
 
 

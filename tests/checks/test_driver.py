@@ -290,6 +290,13 @@ CASES = (
         machine(driver(), driver__runfile_installed=v(DRIVER), packages=packages("installed")),
         "nvidia-uninstall",
     ),
+    Case(
+        TWICE,
+        "warn",
+        "runfile-and-packages-on-hold",
+        machine(driver(), driver__runfile_installed=v(DRIVER), packages=packages("hold")),
+        "nvidia-uninstall",
+    ),
     Case(TWICE, "ok", "runfile-alone", machine(driver(), driver__runfile_installed=v(DRIVER), packages=())),
     Case(
         MIXED,

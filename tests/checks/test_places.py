@@ -146,6 +146,16 @@ CASES = (
     ),
     Case(
         BAKED,
+        "fail",
+        "other-version-on-hold",
+        machine(
+            IN_CONTAINER | HOST_GPU,
+            packages=(SystemPackage("libnvidia-compute-535", "535.183.01-0ubuntu1", "dpkg", "hold"),),
+        ),
+        "build it again",
+    ),
+    Case(
+        BAKED,
         "warn",
         "same-version",
         machine(
