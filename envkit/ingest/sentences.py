@@ -124,7 +124,8 @@ _WISHED = regex(
     re.IGNORECASE,
 )
 _OF_OTHERS = regex(  # `somebody in another ticket had "Error 804" there, is this the same?`
-    r"\b(?:some(?:one|body)(?: else)?|others|other (?:people|users)|another (?:user|person|ticket|thread|issue))\b"
+    r"\b(?:some(?:one|body)(?: else)?|(?<!the )others|other (?:people|users)"
+    r"|another (?:user|person|ticket|thread|issue))\b"
     r"[^.\n]{0,40}\b(?:ha[sd]|have|got|gets?|saw|sees?|reported|posted|mention(?:s|ed))\b[^.\n]{0,24}$",
     re.IGNORECASE,
 )

@@ -46,9 +46,8 @@ _OF_THE_QUEUE = (
     "GPU that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
     "job again."
 )
-_LEFT_BEHIND = (  # messages of memory that is in use although its program has ended
-    *("told-no-process", "complaint-unknown-process", "complaint-fuser", "complaint-old-job", "told-zh"),
-    *("complaint-told-none-running", "complaint-nothing-runs", "complaint-defunct"),
+_LEFT_BEHIND = ("told-no-process", "complaint-told-none-running") + tuple(  # in use although its program has ended
+    f"complaint-{each}" for each in ("unknown-process", "fuser", "old-job", "defunct", "nothing-runs")
 )
 _SHUT = Fault(
     "compute-mode-exclusive",
@@ -284,7 +283,9 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     if held or hidden:
         return
     listed = [gpu for gpu in gpus if gpu.processes is not None]
-    if lost := seen(environment, _HELD.id, *_LEFT_BEHIND):
+    if killed := seen(environment, _HELD.id, "told-zh", "complaint-told-killed", "complaint-told-no-such"):
+        yield _HELD.found(message_evidence(environment, killed))
+    elif lost := seen(environment, _HELD.id, *_LEFT_BEHIND):
         yield _HELD.found(message_evidence(environment, lost), status=_RAN_OUT.status)
     elif ran_out:
         yield _RAN_OUT.found(message_evidence(environment, ran_out))
