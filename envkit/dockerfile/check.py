@@ -9,6 +9,7 @@ from envkit.base.names import normalized
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.dockerfile.base_outgrown import base_outgrown
 from envkit.dockerfile.base_replaced import base_replaced
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
@@ -51,6 +52,7 @@ def check_dockerfile(
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
     findings += base_replaced(made, found, matrix)
+    findings += base_outgrown(made, found, matrix)
     findings += gpu_hidden(stages, found)
     findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)

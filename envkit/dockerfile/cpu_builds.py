@@ -65,7 +65,7 @@ def cpu_on_purpose(
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
-    gpu_meant = bool(request.gpus or request.driver or found.cuda or base)
+    gpu_meant = bool(request.gpus or request.driver or ((found.cuda or base) and not _is_beside_another(wanted, found)))
     title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)
@@ -84,6 +84,12 @@ def cpu_on_purpose(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )
     yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
+
+
+def _is_beside_another(wanted: Wanted, found: Contents) -> bool:
+    """True where the base image comes for the GPU work of another framework."""
+    own = found.base.own
+    return own is not None and own.version is not None and own.framework != wanted.framework
 
 
 def cpu_build(title: str, subject: str, command: Command) -> Finding:

@@ -14,6 +14,7 @@ from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import ManagedPython
 from envkit.tables.installer import PipRow
+from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
@@ -53,7 +54,8 @@ def managed(ground: Ground) -> Iterator[Finding]:
 def pip_missing(ground: Ground) -> Iterator[Finding]:
     """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
-    if system is None or system.package_manager != "apt" or not ground.plain or ground.tells & {"pip", "python"}:
+    apt = ground.base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
+    if not apt or not ground.plain or ground.tells & {"pip", "environment", "copied"}:
         return
     for step in ground.steps:
         if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):

@@ -22,6 +22,7 @@ from envkit.probe import kept
 from envkit.tables.build_stops import MovingPython, MovingSystem
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
+from envkit.tables.known_bases import TagScheme
 from envkit.tables.loader import read
 from envkit.tables.names import NotCovered
 from envkit.tables.secrets import SecretCommand
@@ -111,9 +112,14 @@ def _foreign_systems() -> Iterator[Pattern]:
 
 
 def _moving_tags() -> Iterator[Pattern]:
-    for name, rows in (("systems", read(MovingSystem)), ("pythons", read(MovingPython))):
+    tables = {
+        "moving_systems": read(MovingSystem),
+        "moving_pythons": read(MovingPython),
+        "tag_schemes": read(TagScheme),
+    }
+    for name, rows in tables.items():
         for row in rows:
-            yield Pattern(f"image/moving_{name}.csv: {row.repository}", row.tags, from_the_start=True)
+            yield Pattern(f"image/{name}.csv: {row.repository}", row.tags, from_the_start=True)
 
 
 def _driver_packages() -> Iterator[Pattern]:
