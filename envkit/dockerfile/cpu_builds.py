@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _TORCH = "torch"
+_PYTORCH = "pytorch"
 _FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old wheels
 
 
@@ -87,9 +88,13 @@ def cpu_on_purpose(
 
 
 def _is_beside_another(wanted: Wanted, found: Contents) -> bool:
-    """True where the base image comes for the GPU work of another framework."""
+    """True where another framework does the GPU work: that of the base image, or one that comes with its CUDA."""
     own = found.base.own
-    return own is not None and own.version is not None and own.framework != wanted.framework
+    if own is not None and own.version is not None and own.framework != wanted.framework:
+        return True
+    return any(one.framework == _PYTORCH and one.variant != "cpu" for one in found.wanted) and (
+        wanted.framework != _PYTORCH
+    )
 
 
 def cpu_build(title: str, subject: str, command: Command) -> Finding:

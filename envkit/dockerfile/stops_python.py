@@ -22,6 +22,7 @@ _PIP = regex(r"(?:/usr/bin/)?pip(3?(?:\.\d+)?)")
 _PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
 _PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})  # in apt: a release without them stops
 _SCRIPT = "get-pip.py"
+_OF_ONE_PYTHON = regex(r"/pip/\d")
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
 ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
@@ -79,7 +80,7 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
         words = step.command.words
         address = next((word for word in words if word.endswith(f"/{_SCRIPT}") and "://" in word), None)
         if address is not None:
-            downloaded = piped = "/pip/" not in address
+            downloaded = piped = _OF_ONE_PYTHON.search(address) is None
             continue
         runs = piped or any(word.endswith(_SCRIPT) for word in words[1:])
         python = _run_by(step, ground) if downloaded and runs else None

@@ -24,6 +24,11 @@ TWO = (
     " && ln -s /usr/bin/python3.11 /usr/bin/python\n"
 )
 STOPS = {
+    "a get-pip.py without a number": (
+        "image.installer-refuses",
+        "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y curl python3\n"
+        "RUN curl -O https://bootstrap.pypa.io/pip/get-pip.py && python3 get-pip.py\n",
+    ),
     "pip install -y": ("image.tool-option", f"{PIP}RUN pip3 install -y six\n"),
     "uv pip install -y": ("image.tool-option", f"{PIP}RUN pip3 install uv && uv pip install --system -y six\n"),
     "an option that pip dropped": ("image.tool-option", f"{NEWEST}RUN pip install --global-option=--cuda_ext six\n"),
@@ -71,6 +76,10 @@ STOPS = {
     ),
 }
 WARNS = {
+    "the newest torchvision is for a newer torch": (
+        "image.requirements-clash",
+        f"{PIP}RUN pip3 install torch==2.6.0\nRUN pip3 install torchvision\n",
+    ),
     "CUDA code left out": ("image.gpu-at-build", NEWEST + DETECTRON),
     "no driver for Vulkan": (
         "image.gpu-hidden",
@@ -99,6 +108,12 @@ WARNS = {
     ),
 }
 SILENT = {
+    "torchvision beside torch": ("image.requirements-clash", f"{PIP}RUN pip3 install torch==2.6.0 torchvision\n"),
+    "torchvision is there": (
+        "image.requirements-clash",
+        f"{PIP}RUN pip3 install torch==2.6.0 torchvision==0.21.0\nRUN pip3 install torchvision timm\n",
+    ),
+    "a runtime beside torch of the file": ("image.cpu-build", f"{NEWEST}RUN pip install rembg onnxruntime\n"),
     "the pip of Python 3.8 has the option": (
         "image.tool-option",
         f"{FOCAL}RUN pip install --global-option=--cuda_ext six\n",

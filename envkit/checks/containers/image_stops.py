@@ -250,7 +250,7 @@ PROGRAM_MOVED = image_fault(
     title="A program is called where its installer no longer puts it",
     doc="""Every program is called by the folder into which its installer puts it today.
 
-    The installer of uv has put it into ~/.local/bin since 0.5.0, and into ~/.cargo/bin before; that of Poetry no longer
+    The installer of uv has put it into ~/.local/bin since 2024, and into ~/.cargo/bin before; that of Poetry no longer
     uses ~/.poetry. An installer whose URL names no release always brings the newest.""",
     fix="Call the program in its new folder, or name the release in the URL of the installer.",
     references=threads("astral-sh/uv#8948", "astral-sh/uv#8925"),
