@@ -77,7 +77,8 @@ def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Findi
 def _built(step: Step) -> Iterator[tuple[int, GpuCode]]:
     """The lines and rows of what a step builds from source of these packages."""
     words = step.command.words
-    if "install" not in words and not any(word.endswith("setup.py") for word in words):
+    builds = "install" in words or any(word.endswith("setup.py") for word in words)
+    if not builds or "--no-index" in words:  # what was built before is installed
         return
     by_name = {row.package: row for row in read(GpuCode) if row.on_index}
     by_folder = {one.rpartition("/")[2].lower(): row for row in read(GpuCode) for one in row.repositories}
@@ -89,11 +90,12 @@ def _built(step: Step) -> Iterator[tuple[int, GpuCode]]:
             and not (package.wheel or package.places.more or package.places.index)
         ):
             yield package.line, row
-    for word in (*words, *step.clones):
+    for before, word in (*zip(("", *words), words, strict=False), *(("", one) for one in step.clones)):
         if "github.com/" in word:
             row = next((row for row in by_folder.values() if any(_is_of(word, one) for one in row.repositories)), None)
         else:
-            row = by_folder.get(word.rstrip("/").rpartition("/")[2].lower()) if "://" not in word else None
+            is_folder = "://" not in word and ("/" in word or before in ("-e", "--editable"))
+            row = by_folder.get(word.rstrip("/").rpartition("/")[2].lower()) if is_folder else None
         if row is not None:
             yield word.line, row
 
