@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.dockerfile.stages import BuildStage
 from envkit.tables.build_stops import MovingSystem
+from envkit.tables.known_bases import told_by_scheme
 from envkit.tables.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage, ImageTag, OperatingSystem
@@ -64,7 +65,8 @@ def base_of(stage: BuildStage, matrix: Matrix) -> Base:
     """The image that a stage starts from."""
     name = image_name(stage.image)
     repository, tag = name.repository, name.wanted_tag
-    row, own = tag_row(repository, tag, matrix), framework_image(repository, tag, matrix)
+    row = tag_row(repository, tag, matrix)
+    own = told_by_scheme(repository, tag, framework_image(repository, tag, matrix))
     system = _system(repository, tag, row, own, matrix)
     plain = row is not None or _is_plain(repository, matrix)  # what the tags of nvidia/cuda hold is known
     return Base(stage.line, stage.image, repository, tag, row, own, system, plain, _architecture(stage))
@@ -89,6 +91,10 @@ def _system(
     ends = [part for part in re.split(r"[-_]", tag) if matrix.operating_system(part)]
     if ends:
         return matrix.operating_system(ends[-1])
+    if _WITHOUT_CUDA.fullmatch(repository):  # 3.12-slim-bookworm
+        named_by = next((row for row in matrix.operating_systems if row.code_name in tag.split("-")), None)
+        if named_by is not None:
+            return named_by
     name = repository.rpartition("/")[2]
     moving = next(
         (row for row in read(MovingSystem) if row.repository == repository and re.fullmatch(row.tags, tag)), None

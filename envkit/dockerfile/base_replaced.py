@@ -40,11 +40,16 @@ def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
     asked = {normalized(one.name) for one in (*found.packages, *found.elsewhere)}
     for ground in made:
         own = ground.base.own
-        if own is None or found.lists or "python" in ground.tells or any(map(_CONFINED.fullmatch, ground.environment)):
+        if own is None or found.lists or is_confined(ground):
             continue
         names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
         if not names & asked:
             yield from _first(ground, own, names)
+
+
+def is_confined(ground: Ground) -> bool:
+    """True where pip may install into another Python than the base's, or is held to versions."""
+    return "python" in ground.tells or any(map(_CONFINED.fullmatch, ground.environment))
 
 
 def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Finding]:
@@ -56,7 +61,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
     else:
         there = {name: (f"{name} {own.version}", VersionSpec.parse(f"=={own.version}")) for name in names}
     for step in ground.steps:
-        if not _goes_into_the_base(step):
+        if not goes_into_the_base(step):
             continue
         for package in step.packages:
             wanted = f"{package.name}{package.spec}"
@@ -80,7 +85,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                 return
 
 
-def _goes_into_the_base(step: Step) -> bool:
+def goes_into_the_base(step: Step) -> bool:
     """True for a command that certainly installs next to what the base has, dependencies included."""
     words = step.command.words
     if any(word.partition("=")[0] in _APART for word in words):

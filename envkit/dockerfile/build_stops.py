@@ -9,7 +9,7 @@ from envkit._startup.records import replace
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_base import Meant, nearest_tag
-from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_gpu import gpu_needed
@@ -31,8 +31,18 @@ from envkit.dockerfile.stops_packages import (
     system_sync,
     unbuildable,
 )
+from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
-from envkit.dockerfile.stops_system import apt_pythons, archived, conda_terms, gone_download, rotated_key
+from envkit.dockerfile.stops_setup import setup_imports
+from envkit.dockerfile.stops_system import (
+    apt_pythons,
+    archived,
+    conda_terms,
+    gone_download,
+    rotated_key,
+    sources_missing,
+)
+from envkit.dockerfile.stops_tools import option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
 from envkit.dockerfile.stops_written import joined, list_missing
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
@@ -47,38 +57,49 @@ _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
     """The first such command of each kind in each stage that the image needs."""
     for ground in made:
-        for rule in (
-            archived,
-            rotated_key,
-            apt_pythons,
-            gone_download,
-            conda_terms,
-            glibc_of_installer,
-            gone_packages,
-            gone_commands,
-            key_refused,
-            other_cuda_version,
-            no_such_cudnn,
-            asks,
-            script_refuses,
-            pip_outdates_itself,
-            retired,
-            option_refused,
-            unbuildable,
-            system_sync,
-            joined,
-            list_missing,
-            metadata_refused,
-            index_lacks,
-            pip_missing,
-            managed,
-            without_torch,
-            lists_missing,
-            gpu_needed,
-            gpu_unnamed,
-        ):
-            yield from rule(ground)
-        yield from _without_compiler(ground, matrix)
+        found = tuple(_stops(ground, matrix))
+        yield from found
+        yield from gpu_code_left_out(ground, frozenset(map(line_of, found)))
+
+
+def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
+    for rule in (
+        archived,
+        rotated_key,
+        apt_pythons,
+        gone_download,
+        sources_missing,
+        conda_terms,
+        glibc_of_installer,
+        gone_packages,
+        gone_commands,
+        key_refused,
+        other_cuda_version,
+        no_such_cudnn,
+        asks,
+        script_refuses,
+        pip_outdates_itself,
+        retired,
+        option_refused,
+        option_gone,
+        program_moved,
+        setup_imports,
+        python_too_old,
+        unbuildable,
+        system_sync,
+        joined,
+        list_missing,
+        metadata_refused,
+        index_lacks,
+        pip_missing,
+        managed,
+        without_torch,
+        lists_missing,
+        gpu_needed,
+        gpu_unnamed,
+    ):
+        yield from rule(ground)
+    yield from _without_compiler(ground, matrix)
 
 
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from envkit.base.names import normalized
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.dockerfile.base_outgrown import base_outgrown
 from envkit.dockerfile.base_replaced import base_replaced
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
@@ -19,6 +20,7 @@ from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
 from envkit.dockerfile.clashes import clashes, together, unknown_releases
+from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
@@ -51,6 +53,8 @@ def check_dockerfile(
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
     findings += base_replaced(made, found, matrix)
+    findings += base_outgrown(made, found, matrix)
+    findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
     findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)

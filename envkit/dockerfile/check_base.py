@@ -18,6 +18,7 @@ from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
 from envkit.solver.request import Request
 from envkit.tables import images as data
+from envkit.tables.known_bases import WithoutLatest
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
     GONE,
@@ -28,6 +29,7 @@ from envkit.tables.known_images import (
     tagged_flavors,
     tagged_releases,
 )
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage, ImageTag
 
 if TYPE_CHECKING:
@@ -83,10 +85,20 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
         found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
         fix = nearest_tag(row, matrix, meant)
         yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, fix)
+    elif tag == "latest" and any(known.repository == repository for known in read(WithoutLatest)):
+        yield _without_latest(repository, image, subject, stops)
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix, meant)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
         yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
+
+
+def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
+    row = next(known for known in read(WithoutLatest) if known.repository == repository)
+    unsaid = "" if image.endswith(":latest") else f"{image} without a tag means {repository}:latest, and "
+    title = f"{unsaid}there is no tag latest of {repository}"
+    fix = "Name a release: its tags are listed in NVIDIA's NGC catalog."
+    return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=row.sources)
 
 
 def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
@@ -152,6 +164,10 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
+    if named is not None and _names_no_system(tag, matrix):
+        title = f"{image} cannot be pulled: every tag names a distribution since those without one were deleted"
+        fix = nearest_tag(as_row(tag, matrix), matrix, meant)
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _all_gone(named, matrix):
         title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
@@ -163,6 +179,12 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         else "Name a tag known to envkit: envkit matrix image_tags"
     )
     return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(fix))
+
+
+def _names_no_system(tag: str, matrix: Matrix) -> bool:
+    """True for a tag of a CUDA release, a cuDNN and a flavor alone."""
+    words = tag.split("-")[1:]
+    return all(word in tagged_flavors(matrix) or data.tag_cudnn(word) for word in words)
 
 
 def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:

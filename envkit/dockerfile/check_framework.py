@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _TORCH, _TORCH_WITHOUT_NUMPY = "pytorch", Version.of(1, 9)  # from which on its package does not require NumPy
+_TENSORFLOW, _TENSORFLOW_GOES_ON = "tensorflow", Version.of(2, 0)  # from which on it starts without its libraries
+_ON_THE_CPU = "It does not use the GPU: it goes on without, and runs on the CPU."
 _BOUNDED = regex(r"==|<|~=")
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
@@ -195,9 +197,17 @@ def _cuda_of(
         if verdict.status == "fail" and _may_load(build, toolkits[-1]):
             detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
             verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
+        if verdict.status == "fail" and _goes_on(build, wanted):
+            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
         impact = f"{title} does not find its libraries: the import fails, or the framework runs on the CPU."
         yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, fix, anew)
-    yield from _cudnn_of(build, found, subject, anew)
+    yield from _cudnn_of(build, wanted, found, subject, anew)
+
+
+def _goes_on(build: FrameworkBuild, wanted: Wanted) -> bool:
+    """True for a framework that starts without its libraries and runs on the CPU, and whose name asks for no GPU."""
+    goes_on = build.framework == _TENSORFLOW and build.version >= _TENSORFLOW_GOES_ON
+    return goes_on and _GPU_IN_NAME.search(wanted.package) is None
 
 
 def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
@@ -232,7 +242,7 @@ def _gpu_meant(request: Request, found: Contents) -> bool:
     return bool(request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY)
 
 
-def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
+def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
     title = f"{build.named}"
     if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
         return
@@ -246,7 +256,9 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
     elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
         told = f"{title} loads cuDNN {build.cudnn.major}, but the image has cuDNN {found.cudnn.major}"
         remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
-        yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
+        goes_on = _goes_on(build, wanted)
+        status, impact = (Status.WARN, _ON_THE_CPU) if goes_on else (Status.FAIL, impact)
+        yield finding(faults.CUDNN_DIFFERS, status, told, subject, impact=impact, remedy=remedy)
 
 
 def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _TORCH = "torch"
+_PYTORCH = "pytorch"
 _FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old wheels
 
 
@@ -65,7 +66,7 @@ def cpu_on_purpose(
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
-    gpu_meant = bool(request.gpus or request.driver or found.cuda or base)
+    gpu_meant = bool(request.gpus or request.driver or ((found.cuda or base) and not _is_beside_another(wanted, found)))
     title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)
@@ -84,6 +85,16 @@ def cpu_on_purpose(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )
     yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
+
+
+def _is_beside_another(wanted: Wanted, found: Contents) -> bool:
+    """True where another framework does the GPU work: that of the base image, or one that comes with its CUDA."""
+    own = found.base.own
+    if own is not None and own.version is not None and own.framework != wanted.framework:
+        return True
+    return any(one.framework == _PYTORCH and one.variant != "cpu" for one in found.wanted) and (
+        wanted.framework != _PYTORCH
+    )
 
 
 def cpu_build(title: str, subject: str, command: Command) -> Finding:

@@ -8,11 +8,14 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import finding, subject_of
-from envkit.dockerfile.contents import Contents, parts_of
+from envkit.dockerfile.contents import Contents, parts_of, script_of
 from envkit.dockerfile.stages import BuildStage, final_chain
+from envkit.tables.known_images import CUDA_REPOSITORY
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LIBRARIES = "LD_LIBRARY_PATH"
+_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_VULKAN = regex(r"(?m)^[^\n]{0,4000}?\binstall\b[^\n]{0,4000}? (libvulkan1|vulkan-tools|libvulkan-dev)(?= |$)")
 _SCRIPT = regex(r"\S\.sh\b|entry_?point")  # what starts the container, unread, and may set the variable again
 _OF_THE_DRIVER = regex(r"/(?:usr/)?lib(?:64|/\w+-linux-gnu)/?|/usr/local/nvidia/lib(?:64)?/?|.*\$.*")
 
@@ -34,6 +37,7 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             impact="Programs run on the CPU, or stop, on every machine.",
             remedy=Remedy(f"Remove {_VISIBLE}, or set it only in the RUN that needs it."),
         )
+    yield from _without_graphics(chain, found)
     folders = found.environment.get(_LIBRARIES, "").strip("\"'").split(":")
     first = next((one for one in folders if _is_of_stubs(one) or _OF_THE_DRIVER.fullmatch(one)), "")
     if _is_of_stubs(first) and _LIBRARIES not in started:
@@ -44,6 +48,22 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             subject_of(_line(chain, _LIBRARIES), _LIBRARIES),
             impact="A program that loads libcuda.so gets the stub and finds no GPU.",
             remedy=Remedy("For linking, use LIBRARY_PATH or -L instead; neither affects the program at run time."),
+        )
+
+
+def _without_graphics(chain: Sequence[BuildStage], found: Contents) -> Iterator[Finding]:
+    """What is to say of Vulkan in an image for which the container toolkit leaves the driver's Vulkan out."""
+    if _CAPABILITIES in found.environment or found.base.repository != CUDA_REPOSITORY:
+        return
+    mention = script_of(chain).search(_VULKAN)
+    if mention is not None:
+        yield finding(
+            faults.GPU_HIDDEN,
+            Status.WARN,
+            f"{_CAPABILITIES} of {found.base.image} is compute,utility: Vulkan finds no NVIDIA GPU",
+            subject_of(mention.line, mention.text),
+            impact="The container toolkit does not mount the driver's libraries for graphics.",
+            remedy=Remedy(f"Set it: ENV {_CAPABILITIES}=graphics,compute,utility."),
         )
 
 

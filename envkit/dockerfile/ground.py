@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.dockerfile.base import Base, base_of
+from envkit.dockerfile.clones import Clones, clones_of
 from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.python import Pythons, pythons_of
@@ -27,11 +28,22 @@ _TELLS = {
         r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|conda|mamba|miniforge|pyenv"
         r"|deadsnakes|Python-\d|activate"
     ),
+    "environment": regex(
+        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|conda|mamba|miniforge|pyenv"
+        r"|Python-\d|activate"
+    ),
     "compiler": regex(r"cuda-toolkit|cuda-nvcc|cuda-compiler|nvidia-cuda-|cuda-\d|cuda_\d|conda|mamba|SKIP_CUDA"),
     "deadsnakes": regex(r"deadsnakes"),
     "sources": regex(
         r"(?m)^(?!(?:sudo )?rm )[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b"
         r"|apt-key|keyring|archive\.debian|vault\.|old-releases)"
+    ),
+    # The same without those that only name another mirror of the distribution.
+    "repositories": regex(
+        r"(?m)^(?!(?:sudo )?rm )(?!(?:sudo )?sed (?![^\n]*(?:archive\.debian|old-releases|vault\.))[^\n]*"
+        r"(?:archive\.ubuntu|deb\.debian|security\.(?:debian|ubuntu)|ports\.ubuntu))"
+        r"[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b|apt-key|keyring"
+        r"|archive\.debian|vault\.|old-releases)"
     ),
     "key": regex(r"(?i)apt-key|keyring|3bf863cc|sources\.list|/etc/apt|allow-?(?:unauthenticated|insecure)|trusted="),
     "terms": regex(
@@ -59,6 +71,7 @@ class Step:
     command: ShellCommand
     packages: tuple[Package, ...]
     place: tuple[int, ...] = ()  # tells the commands of a file apart
+    clones: tuple[Word, ...] = ()  # the addresses of the repositories that it installs from their clones
 
 
 @record
@@ -76,6 +89,7 @@ class Ground:
     addresses: tuple[str, ...]  # that it names in ADD and RUN
     texts: tuple[str, ...]  # of its RUNs
     first_copy: int | None  # the line from which on files are in it
+    copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
 
     def copies_before(self, line: int) -> bool:
         """True where something was copied into it before a line."""
@@ -93,13 +107,15 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
     """Those of the stages that the image needs, each after the one that it starts from."""
     installed = _by_command((*found.packages, *found.elsewhere))
     made: dict[int, Ground] = {}
+    cloned: dict[int, Clones] = {}
     for stage in needed_stages(stages):
         below = None if stage.parent is None else made[stage.parent]
         base = base_of(stage, matrix) if below is None else below.base
         script = script_of((stage,))
+        cloned[stage.index] = clones_of(stage, Clones() if stage.parent is None else cloned[stage.parent])
         made[stage.index] = Ground(
             base,
-            tuple(_steps(stage, installed)),
+            tuple(_steps(stage, installed, cloned[stage.index].installed)),
             _tells(stage, script) | (below.tells if below is not None else frozenset()),
             stage.environment,
             pythons_of(base, script, Script(()), (), final_chain(stages, stage.index)),
@@ -109,6 +125,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             tuple(_addresses(stage)),
             tuple(part.text for part in parts_of((stage,), "RUN")),
             next((part.line for part in parts_of((stage,), "COPY", "ADD")), None),
+            tuple((part.line, part.text) for part in parts_of((stage,), "COPY", "ADD")),
         )
         yield made[stage.index]
 
@@ -139,12 +156,16 @@ def _by_command(packages: Sequence[Package]) -> dict[tuple[int, ...], list[Packa
     return found
 
 
-def _steps(stage: BuildStage, installed: Mapping[tuple[int, ...], list[Package]]) -> Iterator[Step]:
+def _steps(
+    stage: BuildStage,
+    installed: Mapping[tuple[int, ...], list[Package]],
+    cloned: Mapping[tuple[int, ...], tuple[Word, ...]],
+) -> Iterator[Step]:
     for part in parts_of((stage,), "RUN"):
         for number, command in enumerate(part.commands):
             if not command.conditional:
                 place = (stage.index, part.line, number)
-                yield Step(command, tuple(installed.get(place, ())), place)
+                yield Step(command, tuple(installed.get(place, ())), place, cloned.get(place, ()))
 
 
 def _tells(stage: BuildStage, script: Script) -> frozenset[str]:

@@ -190,7 +190,7 @@ def _listed(call: _Call, given: _Given, read: Reader) -> Iterator[Package | List
 def _places(given: _Given, words: Sequence[Word]) -> Places:
     index, more = " ".join(given.values("index")), " ".join(given.values("more"))
     backend: str = next(iter(given.values("backend")), "")
-    nightly = "--pre" in words or "/nightly" in f"{index} {more}"
+    nightly = "--pre" in words or "/nightly" in index  # an index beside the default one offers it pre-releases alone
     return Places(index, more, tuple(given.values("channel")), backend, nightly, not _REPLACES.isdisjoint(words))
 
 

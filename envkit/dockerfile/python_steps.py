@@ -209,7 +209,8 @@ def _alternative(words: tuple[Word, ...], state: Names) -> Iterator[Changed]:
         place = posixpath.split(link)
         if place[1] in _NAMES:
             running = _running(path, state)
-            several = place in state and place[1] != "python3" and state[place] != running
+            former = _resolved(state, posixpath.join(*place)) if place in state else running
+            several = place[1] != "python3" and former != running
             yield (place[0], place[1]), None if several else running
 
 

@@ -13,7 +13,9 @@ from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import AskingPackage, GoneCommand, GonePackage, InstallerGlibc, RefusedKey
+from envkit.tables.build_tools import NoPackage
 from envkit.tables.loader import read
+from envkit.tables.rows import OperatingSystem
 
 _SCRIPT = regex(r"(?:.*/)?[\w.-]+\.sh")
 _SHELL = regex(r"(?:.*/)?(?:ba|da)?sh")
@@ -62,23 +64,30 @@ def _runs_script(words: tuple[Word, ...]) -> bool:
 
 def gone_packages(ground: Ground) -> Iterator[Finding]:
     """The first package of apt that the image's distribution does not have, where its own sources are all there are."""
-    system = ground.base.system
-    if system is None or "sources" in ground.tells:
+    if "repositories" in ground.tells:
         return
-    rows = {row.package: row for row in read(GonePackage) if row.os_id == system.os_id}
+    system = ground.base.system
+    rows: dict[str, GonePackage | NoPackage] = {row.package: row for row in read(NoPackage)}
+    rows.update((row.package, row) for row in read(GonePackage) if system is not None and row.os_id == system.os_id)
     for step in ground.steps:
         for word in arguments(step.command, APT, ("install",)) or ():
             row = rows.get(word.partition("=")[0])
             if row is not None and step.command.decisive:
                 yield stop(
                     faults.APT_WITHOUT_PACKAGE,
-                    f"{system.title} has no package {row.package}",
+                    _no_package(row, system),
                     subject_of(word.line, word),
                     impact=f"The build stops: apt finds no package {row.package} that it can install.",
                     fix=f"Install {row.instead}." if row.instead else "",
                     sources=row.sources,
                 )
                 return
+
+
+def _no_package(row: GonePackage | NoPackage, system: OperatingSystem | None) -> str:
+    if isinstance(row, GonePackage) and system is not None:
+        return f"{system.title} has no package {row.package}"
+    return f"there is no package {row.package} in any release of Debian or Ubuntu"
 
 
 def other_cuda_version(ground: Ground) -> Iterator[Finding]:

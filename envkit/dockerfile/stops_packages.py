@@ -6,17 +6,19 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.newest_pip import with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.tables.build_stops import (
     DistributionPip,
     IndexLacks,
+    MovingPython,
     RefusedMetadata,
     RefusedOption,
     RetiredPackage,
@@ -25,6 +27,7 @@ from envkit.tables.build_stops import (
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
+_MINICONDA = "repo.anaconda.com/miniconda"
 _PYTHONS = "python"  # the images of Python's own project
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
 
@@ -71,11 +74,13 @@ def unbuildable(ground: Ground) -> Iterator[Finding]:
     names = {row.package for row in read(UnbuildablePackage)}
     for step in ground.steps:
         for package in step.packages:
-            if package.tool != "pip" or not package.spec.startswith("==") or normalized(package.name) not in names:
+            if package.tool != "pip" or normalized(package.name) not in names:
                 continue
-            python = ground.pythons.of(package.caller, step.place)
+            python = ground.pythons.of(package.caller, step.place) or _of_newest_conda(package, ground)
             rows = [row for row in read(UnbuildablePackage) if row.package == normalized(package.name)]
-            row = next((row for row in rows if _asks(package, row.versions)), None)
+            row = next((row for row in rows if asks_only(package, row.versions)), None)
+            if row is not None and row.versions and not package.spec.startswith("=="):
+                continue
             if row is not None and python is not None and python >= row.python:
                 yield stop(
                     faults.PACKAGE_REFUSES,
@@ -87,6 +92,13 @@ def unbuildable(ground: Ground) -> Iterator[Finding]:
                     sources=row.sources,
                 )
                 return
+
+
+def _of_newest_conda(package: Package, ground: Ground) -> Version | None:
+    """The Python that the newest Miniconda has at least, where a file calls its pip by its folder."""
+    if "anaconda" not in ground.tells or "conda" not in package.caller or "/envs/" in package.caller:
+        return None
+    return next((row.python for row in read(MovingPython) if row.repository == _MINICONDA), None)
 
 
 def system_sync(ground: Ground) -> Iterator[Finding]:
@@ -106,8 +118,7 @@ def system_sync(ground: Ground) -> Iterator[Finding]:
 
 def metadata_refused(ground: Ground) -> Iterator[Finding]:
     """The first package that the newest pip, which was just installed, leaves out."""
-    newest = False
-    for step in ground.steps:
+    for step, newest in with_newest_pip(ground):
         row = _refused(step) if newest else None
         if row is not None:
             needs = f"needs {row.requires}" if row.repository else f"requires {row.requires}"
@@ -119,23 +130,13 @@ def metadata_refused(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
-        pip = next((one for one in step.packages if one.name == "pip"), None)
-        if pip is not None:
-            newest = pip.places.upgrades and not pip.spec
-        newest = newest or brings_newest_pip(step)
-
-
-def brings_newest_pip(step: Step) -> bool:
-    """True for a get-pip.py, which installs the newest pip."""
-    words = called(step.command)
-    return len(words) > 1 and "python" in words[0] and words[1].rpartition("/")[2] in ("get-pip.py", "-")
 
 
 def _refused(step: Step) -> RefusedMetadata | None:
     rows = {row.package: row for row in read(RefusedMetadata)}
     for package in step.packages:
         row = rows.get(normalized(package.name)) if package.tool == "pip" else None
-        if row is not None and _asks(package, row.versions):
+        if row is not None and asks_only(package, row.versions):
             return row
     if "install" not in step.command.words:
         return None
@@ -144,7 +145,7 @@ def _refused(step: Step) -> RefusedMetadata | None:
     return next(named, None)
 
 
-def _asks(package: Package, versions: str) -> bool:
+def asks_only(package: Package, versions: str) -> bool:
     """True where all that the requirement allows is among the versions; blank ones are all."""
     if not versions:
         return True

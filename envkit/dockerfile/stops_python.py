@@ -14,6 +14,7 @@ from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import ManagedPython
 from envkit.tables.installer import PipRow
+from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
@@ -21,6 +22,7 @@ _PIP = regex(r"(?:/usr/bin/)?pip(3?(?:\.\d+)?)")
 _PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
 _PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})  # in apt: a release without them stops
 _SCRIPT = "get-pip.py"
+_OF_ONE_PYTHON = regex(r"/pip/\d")
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
 ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
@@ -53,7 +55,8 @@ def managed(ground: Ground) -> Iterator[Finding]:
 def pip_missing(ground: Ground) -> Iterator[Finding]:
     """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
-    if system is None or system.package_manager != "apt" or not ground.plain or ground.tells & {"pip", "python"}:
+    apt = ground.base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
+    if not apt or not ground.plain or ground.tells & {"pip", "environment", "copied"}:
         return
     for step in ground.steps:
         if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
@@ -77,7 +80,7 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
         words = step.command.words
         address = next((word for word in words if word.endswith(f"/{_SCRIPT}") and "://" in word), None)
         if address is not None:
-            downloaded = piped = "/pip/" not in address
+            downloaded = piped = _OF_ONE_PYTHON.search(address) is None
             continue
         runs = piped or any(word.endswith(_SCRIPT) for word in words[1:])
         python = _run_by(step, ground) if downloaded and runs else None

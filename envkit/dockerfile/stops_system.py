@@ -10,14 +10,20 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
-from envkit.dockerfile.shell import ShellCommand
+from envkit.dockerfile.shell import ShellCommand, called
 from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
+from envkit.tables.build_tools import Deb822System
 from envkit.tables.loader import read
+from envkit.tables.rows import OperatingSystem
 
 _MANAGERS = (*APT, "yum", "dnf", "microdnf")
 _FETCHES = ("update", "upgrade", "install", "makecache")
 _PYTHON = regex(r"python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
-_PIP_OF_ONE = regex(r"python3\.\d+-pip")
+_PIP_OF_ONE = regex(r"python3\.\d{1,2}-pip")
+_DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
+_WITHOUT_DISTUTILS = Version.of(3, 12)
+_DEADSNAKES = ("distribution-packages", "github-deadsnakes-issues-251")
+_SOURCES = "/etc/apt/sources.list"
 _CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
 _USES_CHANNELS = ("install", "create", "update", "upgrade")
 
@@ -25,7 +31,29 @@ _USES_CHANNELS = ("install", "create", "update", "upgrade")
 def apt_pythons(ground: Ground) -> Iterator[Finding]:
     """The first Python that neither the distribution has nor deadsnakes, where that is all that apt looks at."""
     system = ground.base.system
-    if system is None or not ground.plain or "sources" in ground.tells:
+    if system is None or system.package_manager != "apt":
+        return
+    yield from _in_no_repository(ground) or _in_none_of_these(ground, system)
+
+
+def _in_no_repository(ground: Ground) -> tuple[Finding, ...]:
+    """The first package of a Python that no release of any distribution or repository has."""
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            found = _DISTUTILS.fullmatch(word)
+            gone = found is not None and Version.parse(found[1]) >= _WITHOUT_DISTUTILS
+            if (gone or _PIP_OF_ONE.fullmatch(word)) and step.command.decisive:
+                told = f"there is no package {word} in any repository"
+                told += f": Python {found[1]} has no distutils" if found is not None else ""
+                impact = f"The build stops with: Unable to locate package {word}."
+                where = subject_of(word.line, word)
+                fix = "Install setuptools with pip." if gone else "Install python3-pip, or use get-pip.py."
+                return (stop(faults.APT_WITHOUT_PACKAGE, told, where, impact=impact, fix=fix, sources=_DEADSNAKES),)
+    return ()
+
+
+def _in_none_of_these(ground: Ground, system: OperatingSystem) -> Iterator[Finding]:
+    if not ground.plain or "repositories" in ground.tells:
         return
     rows = {row.repository: row for row in read(AptPythons) if row.os_id == system.os_id}
     repositories = [None, "deadsnakes"] if "deadsnakes" in ground.tells else [None]
@@ -36,8 +64,7 @@ def apt_pythons(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         for word in arguments(step.command, APT, ("install",)) or ():
             named = _PYTHON.fullmatch(word)
-            nowhere = _PIP_OF_ONE.fullmatch(word) is not None  # a package that never was
-            if nowhere or (named is not None and Version.parse(named[1]) not in known):
+            if named is not None and Version.parse(named[1]) not in known:
                 told = f"{system.title} has no package {word}"
                 told += ", and deadsnakes no longer has one for it" if len(asked) > 1 else ""
                 impact = f"The build stops with: Unable to locate package {word}."
@@ -87,6 +114,32 @@ def archived(ground: Ground) -> Iterator[Finding]:
         told = f"The packages of {row.title} have moved from its mirrors to an archive"
         impact = "The build stops: the package lists are not found."
         yield stop(faults.ARCHIVE_GONE, told, command_subject(fetch), impact=impact, sources=row.sources)
+
+
+def sources_missing(ground: Ground) -> Iterator[Finding]:
+    """The first edit of a list of sources that images of the distribution do not have."""
+    system = ground.base.system
+    if system is None or all(row.os_id != system.os_id for row in read(Deb822System)):
+        return
+    made = any(_SOURCES in word for step in ground.steps for word in step.command.words if word.startswith(">"))
+    if made or any("sources" in text for _, text in ground.copies):
+        return
+    for step in ground.steps:
+        words = called(step.command)
+        edits = words[:1] == ("sed",) and _SOURCES in words and step.command.decisive
+        if words[:1] in (("cp",), ("mv",), ("tee",), ("touch",)) and words[-1:] == (_SOURCES,):
+            return
+        if ">" in words or ">>" in words:
+            return
+        if edits:
+            yield stop(
+                faults.SOURCES_MISSING,
+                f"images of {system.title} have no {_SOURCES}",
+                command_subject(step.command),
+                impact=f"The build stops with: can't read {_SOURCES}.",
+                sources=("github-debuerreotype-debian-sources",),
+            )
+            return
 
 
 def conda_terms(ground: Ground) -> Iterator[Finding]:

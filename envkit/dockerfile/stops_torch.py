@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, Step
+from envkit.dockerfile.newest_pip import reaches, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import ShellCommand, called
-from envkit.dockerfile.stops_packages import brings_newest_pip
+from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import CompiledPackage, WithoutTorch, compiled_packages
 from envkit.tables.loader import read
 
 _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
+_ISOLATES_ALWAYS = Version.of(25, 3)
 # Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
@@ -35,11 +38,12 @@ def without_torch(ground: Ground) -> Iterator[Finding]:
 
 def _torch_hidden(ground: Ground) -> Iterator[Finding]:
     """Each package that imports torch while pip, which is new enough to hide it always, or uv builds it."""
-    newest = False
     told: set[str] = set()
-    for step in ground.steps:
+    for step, newest in with_newest_pip(ground):
         for hidden in compiled_in(step):
-            isolated = hidden.caller == _UV or (newest and _PIP.fullmatch(hidden.caller))
+            isolated = hidden.caller == _UV or (
+                _PIP.fullmatch(hidden.caller) and _isolates(hidden, step, newest, ground)
+            )
             if not isolated or _NO_ISOLATION in step.command.words or hidden.row.package in told:
                 continue
             if any("NO_BUILD_ISOLATION" in name for name in ground.environment):
@@ -53,8 +57,11 @@ def _torch_hidden(ground: Ground) -> Iterator[Finding]:
                 impact="The build stops with: No module named 'torch'.",
                 sources=hidden.row.sources,
             )
-        newest = newest or any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages)
-        newest = newest or brings_newest_pip(step)
+
+
+def _isolates(hidden: Compiled, step: Step, newest: bool, ground: Ground) -> bool:
+    """Whether the pip of a step certainly builds in an environment of its own, as its later releases always do."""
+    return hidden.row.isolated or (newest and reaches(ground.pythons.of(hidden.caller, step.place), _ISOLATES_ALWAYS))
 
 
 def _named(compiled: Compiled) -> str:
@@ -69,9 +76,9 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
     fresh = ground.first and (ground.plain or ground.base.repository == _PYTHONS)
     if not fresh or "copied" in ground.tells or any(name.startswith("PIP_") for name in ground.environment):
         return
-    packages = {step.command: step.packages for step in ground.steps}
+    steps = {step.command: step for step in ground.steps}
     for command in ground.commands:
-        step = Step(command, packages.get(command, ()))
+        step = steps.get(command) or Step(command, ())
         needs = next((one for one in compiled_in(step) if _PIP.fullmatch(one.caller)), None)
         if needs is not None and command.decisive and not command.conditional:
             beside = any(normalized(one.name) == "torch" for one in step.packages)
@@ -116,24 +123,42 @@ def compiled_in(step: Step) -> Iterator[Compiled]:
     """What the command builds from source with torch: it names no place that may have a wheel."""
     for package in step.packages:
         row = compiled_packages().get(normalized(package.name))
-        if row is not None and package.wheel is None and not package.places.more and package.tool == "pip":
+        if (
+            row is not None
+            and row.on_index
+            and package.wheel is None
+            and not package.places.more
+            and package.tool == "pip"
+        ):
             yield Compiled(package.name, package.line, package.caller, row, package.spec)
     words = step.command.words
-    if "install" not in words:
-        return
-    caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
-    for word in words:
-        if "git+" not in word:
-            continue
-        row = next((row for row in compiled_packages().values() if _is_of(word, row.repository)), None)
+    if "install" in words:
+        caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
+        yield from _from_repositories((word for word in words if "git+" in word), caller)
+    yield from _from_repositories(step.clones, _UV if "uv" in words[:2] else _caller_of(words))
+
+
+def _caller_of(words: Sequence[Word]) -> str:
+    """How a command calls what builds a project: pip, or the Python that runs its setup.py."""
+    end = next((at for at, word in enumerate(words) if word in ("install", "wheel") or word.endswith("setup.py")), 0)
+    return " ".join(words[:end])
+
+
+def _from_repositories(addresses: Iterable[Word], caller: str) -> Iterator[Compiled]:
+    for address in addresses:
+        row = next((row for row in compiled_packages().values() if _is_of(address, row)), None)
         if row is not None:
-            yield Compiled(row.package, word.line, caller, row)
+            yield Compiled(row.package, address.line, caller, row)
 
 
-def _is_of(word: str, repository: str) -> bool:
-    """True for the address of a repository on GitHub, as pip takes it."""
+def _is_of(word: str, row: CompiledPackage) -> bool:
+    """True for the address of one of its repositories on GitHub, as pip and git take it."""
+    return any(_names(word, repository) for repository in row.repositories)
+
+
+def _names(word: str, repository: str) -> bool:
     _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
-    return bool(found) and "git+" in word and rest[:1] in ("", ".", "/", "@", "#")
+    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")
 
 
 def gpu_unnamed(ground: Ground) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
@@ -14,6 +15,8 @@ from envkit.dockerfile.shell_words import Word
 
 _PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
 _AS_PACKAGES = frozenset({"pip", "curl", "apt"})  # words that name packages of apt too
+_FOLDER = regex(r"[$*?\[]|/$|^[^.]*$|^\.{1,2}(?:/[^.]*)?$")  # or may be one: its name has no ending
+_PYTHONS = "python"  # the images of Python's own project
 _LISTS = ("-r", "--requirement")
 # Programs that write no list into the folder in which they run.
 _HARMLESS = regex(
@@ -56,14 +59,14 @@ def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Wor
 
 def list_missing(ground: Ground) -> Iterator[Finding]:
     """The first list of pip in an image of a distribution into which nothing was put before."""
-    if not (ground.plain and ground.first) or "bind" in ground.tells:
+    if not ground.first or "bind" in ground.tells or not (ground.plain or ground.base.repository == _PYTHONS):
         return
     for command in ground.commands:
         words = called(command)
         name = words[0].rpartition("/")[2] if words else "export"
-        if ground.copies_before(command.line):
-            return
         lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS]
+        if any(_may_bring(text, lists) for line, text in ground.copies if line < command.line):
+            return
         if lists and "install" in words and "://" not in lists[0] and "$" not in lists[0] and command.decisive:
             yield stop(
                 faults.LIST_MISSING,
@@ -74,3 +77,13 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
             return
         if not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
             return
+
+
+def _may_bring(text: str, lists: Sequence[str]) -> bool:
+    """True where a COPY may put one of the lists into the image: it names it, or a folder, or nobody can tell."""
+    words = [word for word in text.split() if not word.startswith("--")]
+    sources = words[:-1]
+    if len(sources) < 1 or text.startswith(("[", "<<")) or any(_FOLDER.search(one) for one in sources):
+        return True
+    names = {posixpath.basename(one) for one in lists}
+    return not names.isdisjoint(map(posixpath.basename, words))

@@ -21,16 +21,20 @@ class ManagedPython:
 @table("image/compiled_packages.csv", "package")
 @record
 class CompiledPackage:
-    """A package that pip builds with torch, for want of a wheel on the default index.
+    """A package that pip builds with torch, for want of a wheel on the default index, or from its repository.
 
-    `repository`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
+    `repositories`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
     architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops.
+    `on_index`: the default index has its source, and no wheel. `isolated`: its project asks every pip to build it in an
+    environment of its own.
     """
 
     package: str
-    repository: str
+    repositories: tuple[str, ...]
     variable: str | None
     needs_nvcc: bool
+    on_index: bool
+    isolated: bool
     sources: tuple[str, ...]
 
 
@@ -238,10 +242,14 @@ class GoneExtra:
 @table("image/numpy_bringers.csv", "package")
 @record
 class NumpyBringer:
-    """A package whose newest releases require NumPy and take its second major version; `always`: older ones too."""
+    """A package whose newest releases require NumPy and take its second major version; `always`: older ones too.
+
+    `forces`: the Python from which on pip takes a release that does not go with the first one.
+    """
 
     package: str
     always: bool
+    forces: Version | None
     sources: tuple[str, ...]
 
 
@@ -283,7 +291,7 @@ class RefusedOption:
 @table("image/unbuildable_packages.csv", "package", "versions")
 @record
 class UnbuildablePackage:
-    """Releases without a wheel from a Python on, whose source cannot be built with today's tools."""
+    """Releases without a wheel from a Python on, whose source cannot be built with today's tools; blank: all."""
 
     package: str
     versions: str

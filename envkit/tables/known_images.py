@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 CUDA_REPOSITORY = "nvidia/cuda"
 GONE = ("deleted", "never")  # states of a tag under which nothing can be pulled
 _DOCKER_HUB = ("docker.io/", "index.docker.io/", "registry-1.docker.io/", "library/")
+_ALSO_THERE = {"nvcr.io/nvidia/cuda": CUDA_REPOSITORY}  # NVIDIA keeps and deletes the same tags in both
 
 
 @record
 class ImageName:
-    """The parts of an image's name; `tag` is '' where none is written. Docker Hub's own prefixes are left out."""
+    """The parts of an image's name; `tag` is '' where none is written.
+
+    Docker Hub's own prefixes are left out, and NVIDIA's registry for the images that are in both.
+    """
 
     repository: str
     tag: str
@@ -39,7 +43,7 @@ def image_name(image: str) -> ImageName:
     repository = f"{folder}{slash}{last}"
     for prefix in _DOCKER_HUB:
         repository = repository.removeprefix(prefix)
-    return ImageName(repository, tag, bool(digest))
+    return ImageName(_ALSO_THERE.get(repository, repository), tag, bool(digest))
 
 
 def tag_row(repository: str, tag: str, matrix: Matrix) -> ImageTag | None:

@@ -158,7 +158,7 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
             "could be checked",
         ),
         ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 1 unknown"),
-        ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 1 unknown"),
+        ("FROM python:3.12\nCOPY . .\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 1 unknown"),
         (
             "FROM nvidia/cuda:12.9.1-base-ubuntu22.04\nCOPY . .\n"
             "RUN apt-get install -y python3-pip; pip install -r none.txt\n",

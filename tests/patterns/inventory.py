@@ -22,6 +22,7 @@ from envkit.probe import kept
 from envkit.tables.build_stops import MovingPython, MovingSystem
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
+from envkit.tables.known_bases import TagScheme
 from envkit.tables.loader import read
 from envkit.tables.names import NotCovered
 from envkit.tables.secrets import SecretCommand
@@ -111,9 +112,12 @@ def _foreign_systems() -> Iterator[Pattern]:
 
 
 def _moving_tags() -> Iterator[Pattern]:
-    for name, rows in (("systems", read(MovingSystem)), ("pythons", read(MovingPython))):
-        for row in rows:
-            yield Pattern(f"image/moving_{name}.csv: {row.repository}", row.tags, from_the_start=True)
+    for system in read(MovingSystem):
+        yield Pattern(f"image/moving_systems.csv: {system.repository}", system.tags, from_the_start=True)
+    for python in read(MovingPython):
+        yield Pattern(f"image/moving_pythons.csv: {python.repository}", python.tags, from_the_start=True)
+    for scheme in read(TagScheme):
+        yield Pattern(f"image/tag_schemes.csv: {scheme.repository}", scheme.tags, from_the_start=True)
 
 
 def _driver_packages() -> Iterator[Pattern]:
@@ -137,7 +141,9 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.dockerfile.base._system": _moving_tags,
-    "envkit.dockerfile.contents._at_least": lambda: iter(()),  # those of the line above
+    "envkit.dockerfile.base_outgrown._least_python": lambda: iter(()),  # those of the line above
+    "envkit.dockerfile.contents._at_least": lambda: iter(()),  # the same
+    "envkit.tables.known_bases._by_its_words": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs._without_driver": _driver_packages,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.privacy.secret_commands._pattern": _commands,

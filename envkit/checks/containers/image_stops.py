@@ -83,6 +83,16 @@ ARCHIVE_GONE = image_fault(
     fix="Start from a supported release, or point the sources to the archive of old releases first.",
     references=threads("debuerreotype/docker-debian-artifacts#245", "django-q2/django-q2#324"),
 )
+SOURCES_MISSING = image_fault(
+    "image.sources-missing",
+    title="A command edits /etc/apt/sources.list, and the image has none",
+    doc="""Every file that a command edits is in the image.
+
+    Images of Debian 12 and later have their package sources in /etc/apt/sources.list.d/debian.sources. The newest tags
+    of python, node, and other images move to such a release.""",
+    fix="Edit /etc/apt/sources.list.d/debian.sources, or start from a tag with the name of an older release.",
+    references=threads("debuerreotype/docker-debian-artifacts#245"),
+)
 CONDA_TERMS = image_fault(
     "image.conda-terms",
     title="conda stops until the terms of service for its default channels are accepted",
@@ -226,9 +236,24 @@ TOOL_OPTION = image_fault(
     title="A command has an option that its program does not know",
     doc="""Every option is one that its program accepts.
 
-    `uv sync` installs into the project's environment; only `uv pip` has the option --system.""",
+    `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` asks
+    nothing and has no -y; its newest releases have dropped --global-option and --install-option.""",
     fix="Remove the option.",
-    references=("https://docs.astral.sh/uv/reference/cli/#uv-sync",),
+    references=(
+        "https://docs.astral.sh/uv/reference/cli/#uv-sync",
+        "https://pip.pypa.io/en/stable/news/#v25-3",
+        *threads("pypa/pip#9750"),
+    ),
+)
+PROGRAM_MOVED = image_fault(
+    "image.program-moved",
+    title="A program is called where its installer no longer puts it",
+    doc="""Every program is called by the folder into which its installer puts it today.
+
+    The installer of uv has put it into ~/.local/bin since 2024, and into ~/.cargo/bin before; that of Poetry no longer
+    uses ~/.poetry. An installer whose URL names no release always brings the newest.""",
+    fix="Call the program in its new folder, or name the release in the URL of the installer.",
+    references=threads("astral-sh/uv#8948", "astral-sh/uv#8925"),
 )
 COMMANDS_JOINED = image_fault(
     "image.commands-joined",

@@ -1,0 +1,108 @@
+"""Which packages bring what the framework of the base image does not go with: a NumPy, or a newer release of itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.command import REQUIREMENT, run
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.software import numpy_spec
+from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
+from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.ground import Ground, Step
+from envkit.tables.build_stops import MovingPython, numpy_bringers
+from envkit.tables.build_tools import FrameworkFloor
+from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkImage, framework_title
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_BOUNDED = regex(r"==|<|~=")
+_LIST = ".txt"
+_NUMPY_TWO = Version.of(2)
+
+
+def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    """The first such package of each kind in each stage, where nothing else may replace the framework on purpose."""
+    asked = {normalized(one.name) for one in (*found.packages, *found.elsewhere)}
+    for ground in made:
+        own = ground.base.own
+        if own is None or own.version is None or is_confined(ground):
+            continue
+        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        python = own.python or _least_python(own)
+        if names & asked or python is None:
+            continue
+        replaced = () if any(one.name.endswith(_LIST) for one in found.lists) else _floors(ground, own, names, python)
+        told = tuple(replaced)
+        yield from told
+        if not told and _takes_numpy_one(own, matrix):
+            yield from _numpy_two(ground, own, python)
+
+
+def _least_python(own: FrameworkImage) -> Version | None:
+    """The oldest Python that images with such a tag have."""
+    rows = (row for row in read(MovingPython) if row.repository == own.repository and re.fullmatch(row.tags, own.tag))
+    return next((row.python for row in rows), None)
+
+
+def _takes_numpy_one(own: FrameworkImage, matrix: Matrix) -> bool:
+    """Whether every build of the framework's release was made for the first NumPy alone."""
+    rows = [row for row in matrix.builds(own.framework) if own.version is not None and row.version == own.version]
+    return bool(rows) and all(row.numpy and not numpy_spec(row.numpy).holds(_NUMPY_TWO) for row in rows)
+
+
+def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator[Finding]:
+    pinned = max((step.place for step in ground.steps if _pins_numpy(step)), default=())
+    for step in ground.steps:
+        for package in step.packages if step.place > pinned and goes_into_the_base(step) else ():
+            row = numpy_bringers().get(normalized(package.name))
+            forced = row is not None and row.forces is not None and python.release(2) >= row.forces
+            if package.tool != "pip" or not forced or _BOUNDED.search(package.spec) or package.held:
+                continue
+            name = f"{framework_title(own.framework)} {own.version}"
+            yield finding(
+                faults.NUMPY_UNBOUNDED,
+                Status.WARN,
+                f"the newest {package.name} needs NumPy 2, and the {name} in {ground.base.image} was built for NumPy 1",
+                subject_of(package.line, f"{package.name}{package.spec}"),
+                impact=faults.NUMPY_IMPACT,
+                remedy=Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT("numpy<2")),)),
+            )
+            return
+
+
+def _pins_numpy(step: Step) -> bool:
+    return any(normalized(one.name) == "numpy" and _BOUNDED.search(one.spec) for one in step.packages)
+
+
+def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Version) -> Iterator[Finding]:
+    rows = {(row.package, row.extra or ""): row for row in read(FrameworkFloor) if row.framework in names}
+    for step in ground.steps:
+        for package in step.packages if goes_into_the_base(step) else ():
+            keys = [(normalized(package.name), extra) for extra in ("", *package.extras)]
+            row = next((rows[key] for key in keys if key in rows), None)
+            if row is None or package.tool != "pip" or _BOUNDED.search(package.spec) or package.held:
+                continue
+            if python.release(2) >= row.python and own.version is not None and own.version < row.floor:
+                through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
+                yield finding(
+                    faults.REQUIREMENTS_CLASH,
+                    Status.WARN,
+                    f"the newest {through}requires {row.framework}>={row.floor}, but {row.framework} {own.version} is "
+                    "in the base image",
+                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image} by its newest "
+                    "release, for a newer CUDA and driver.",
+                    remedy=Remedy(f"Pin a release of {row.through or row.package} for that framework."),
+                    sources=row.sources,
+                )
+                return

@@ -1,0 +1,93 @@
+"""Which companions of torch, named without a version, bring a newer torch than the one that the file has pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.framework_packages import wanted_of
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.wanted import Problem, chosen_build
+from envkit.tables.pairs import PackagePair
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TORCH = "torch"
+_COMPANIONS = ("torchvision", "xformers")  # each release is for one of torch
+_PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
+_APART = frozenset({"--no-deps"})
+
+
+def companions_newest(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    """The first such companion of each stage that pip installs after the pin, in another command."""
+    for ground in made:
+        if ground.base.own is None:
+            yield from _first(ground, found, matrix)
+
+
+def _first(ground: Ground, found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    pinned: Package | None = None
+    there: set[str] = set()
+    for step in ground.steps:
+        names = {normalized(one.name): one for one in step.packages if one.tool == "pip"}
+        for name in _COMPANIONS:
+            one = names.get(name)
+            if one is None or pinned is None or _TORCH in names or one.spec or one.held or one.wheel is not None:
+                continue
+            if (name in there and not one.places.upgrades) or not _APART.isdisjoint(step.command.words):
+                continue
+            newer = _newer(one, pinned, step, ground, found, matrix)
+            if newer is not None:
+                yield _told(one, pinned, newer)
+                return
+        there.update(names)
+        torch = names.get(_TORCH)
+        if torch is not None:
+            pinned = torch if _PIN.fullmatch(torch.spec) and torch.marker == "" else None
+
+
+def _newer(
+    one: Package, pinned: Package, step: Step, ground: Ground, found: Contents, matrix: Matrix
+) -> PackagePair | None:
+    """The newest release of a companion that pip takes there, where the pinned torch is not the one that it is for."""
+    python = ground.pythons.of(one.caller, step.place)
+    torch = replace(one, name=_TORCH, spec="", extras=())
+    wanted = next(wanted_of(torch, python, "", matrix), None)
+    if python is None or wanted is None or found.index_set:
+        return None
+    build = chosen_build(wanted, found, matrix)
+    told = _PIN.fullmatch(pinned.spec)
+    if isinstance(build, Problem) or told is None:
+        return None
+    rows = [row for row in pairs_by_package().get(normalized(one.name), ()) if _is_for(row, build.version)]
+    mine = Version.parse(told[1])
+    newest = rows[-1] if rows else None
+    return newest if newest is not None and mine < build.version and not _is_for(newest, mine) else None
+
+
+def _is_for(row: PackagePair, torch: Version) -> bool:
+    return any(line.package == _TORCH and line.spec.holds(torch) for line in required(row))
+
+
+def _told(one: Package, pinned: Package, newer: PackagePair) -> Finding:
+    torch = next(line.line for line in required(newer) if line.package == _TORCH)
+    return finding(
+        faults.REQUIREMENTS_CLASH,
+        Status.WARN,
+        f"the newest {one.name}, {newer.version}, requires {torch} and replaces {pinned.name}{pinned.spec}",
+        subject_of(one.line, one.name),
+        impact="pip replaces the torch that was installed before by one for a newer CUDA and driver.",
+        remedy=Remedy(f"Name {one.name} in the same command as torch, or pin the release for it."),
+        sources=newer.sources,
+    )

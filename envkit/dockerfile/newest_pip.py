@@ -1,0 +1,46 @@
+"""Before which commands of a stage pip has been replaced by its newest release, and what that release is at least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.base.versions import Version, VersionSpec
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.shell import called
+from envkit.tables.installer import PipRow
+from envkit.tables.loader import read
+
+# What makes an environment with a pip of its own.
+_ENVIRONMENTS = frozenset({"venv", "virtualenv"})
+_CONDA = frozenset({"conda", "mamba", "micromamba"})
+
+
+def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
+    """Each step, and whether pip is the newest release that its Python takes right before it."""
+    newest = False
+    for step in ground.steps:
+        yield step, newest
+        words = called(step.command)
+        if not _ENVIRONMENTS.isdisjoint(words) or (words[:1] and words[0] in _CONDA and "create" in words):
+            newest = "--upgrade-deps" in words
+        pip = next((one for one in step.packages if one.name == "pip"), None)
+        if pip is not None:
+            newest = pip.places.upgrades and not pip.spec
+        newest = newest or brings_newest_pip(step)
+
+
+def brings_newest_pip(step: Step) -> bool:
+    """True for a get-pip.py, which installs the newest pip."""
+    words = called(step.command)
+    return len(words) > 1 and "python" in words[0] and words[1].rpartition("/")[2] in ("get-pip.py", "-")
+
+
+def reaches(python: Version | None, since: Version) -> bool:
+    """Whether the newest pip for a Python is that release or a later one; so it is for a Python that is not known."""
+    if python is None:
+        return True
+    last = next((row for row in read(PipRow) if row.python == python.release(2)), None)
+    if last is None:
+        return python.major > 2
+    bounds = VersionSpec.parse(last.requirement.removeprefix("pip")).clauses
+    return any(bound > since for _, bound in bounds)

@@ -1,0 +1,105 @@
+"""What becomes of projects that are installed from their repositories: their newest state, built without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.checks.containers import image_faults, image_stops
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_parts import command_subject, finding, stop
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.shell_words import Word
+from envkit.tables.build_tools import GpuCode, RepositoryPython
+from envkit.tables.loader import read
+
+_PINNED = regex(r"(?i)\.git@|github\.com/[\w.-]+/[\w.-]+@|/archive/(?!(?:refs/heads/)?(?:main|master)\b)")
+_CHECKS_OUT = regex(r"\bgit (?:-C \S+ )?(?:checkout|reset|switch)\b|(?:-b|--branch)[ =]")
+
+
+def python_too_old(ground: Ground) -> Iterator[Finding]:
+    """The first project of which the newest state does not take the Python that it is installed for."""
+    for step in ground.steps:
+        words = step.command.words
+        if "install" not in words or not step.command.decisive:
+            continue
+        caller = " ".join(words[: words.index("install")])
+        python = ground.pythons.of(caller, step.place)
+        for word in _addresses(step, ground):
+            row = next((row for row in read(RepositoryPython) if _is_of(word, row.repository)), None)
+            if row is None or python is None or python >= row.python:
+                continue
+            name = row.repository.rpartition("/")[2]
+            yield stop(
+                image_faults.PYTHON_WITHOUT_PACKAGE,
+                f"{name} from its repository needs Python {row.python} or newer, and this is Python {python}",
+                command_subject(step.command, word.line),
+                impact="The build stops with: requires a different Python.",
+                fix=f"Name a tag of {name} that takes Python {python}, or use a newer Python.",
+                sources=row.sources,
+            )
+            return
+
+
+def _addresses(step: Step, ground: Ground) -> Iterator[Word]:
+    """The repositories that a step installs in their newest state."""
+    yield from (word for word in step.command.words if "github.com/" in word and not _PINNED.search(word))
+    if not any(_CHECKS_OUT.search(text) for text in ground.texts):
+        yield from step.clones
+
+
+def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Finding]:
+    """The first package whose build leaves its CUDA code out, in an image that is for GPUs; not where it stops."""
+    if ground.base.cuda is None or ground.base.jetson:
+        return
+    for step in ground.steps:
+        found = next((one for one in _built(step)), None)
+        if found is None or step.command.line in stopped or found[0] in stopped:
+            continue
+        line, row = found
+        texts = " ".join((*ground.environment, *ground.texts))
+        if any(name in texts for name in row.variables):
+            continue
+        yield finding(
+            image_stops.GPU_AT_BUILD,
+            Status.WARN,
+            f"the build of {row.package} leaves its CUDA code out: there is no GPU, and nothing sets "
+            + " or ".join(row.variables),
+            command_subject(step.command, line),
+            impact="It installs, and stops at run time: not compiled with GPU support.",
+            remedy=Remedy(f"Set {row.variables[0]} before the command, and build in a devel image."),
+            sources=row.sources,
+        )
+        return
+
+
+def _built(step: Step) -> Iterator[tuple[int, GpuCode]]:
+    """The lines and rows of what a step builds from source of these packages."""
+    words = step.command.words
+    builds = "install" in words or any(word.endswith("setup.py") for word in words)
+    if not builds or "--no-index" in words:  # what was built before is installed
+        return
+    by_name = {row.package: row for row in read(GpuCode) if row.on_index}
+    by_folder = {one.rpartition("/")[2].lower(): row for row in read(GpuCode) for one in row.repositories}
+    for package in step.packages:
+        row = by_name.get(normalized(package.name))
+        if (
+            row is not None
+            and package.tool == "pip"
+            and not (package.wheel or package.places.more or package.places.index)
+        ):
+            yield package.line, row
+    for before, word in (*zip(("", *words), words, strict=False), *(("", one) for one in step.clones)):
+        if "github.com/" in word:
+            row = next((row for row in by_folder.values() if any(_is_of(word, one) for one in row.repositories)), None)
+        else:
+            is_folder = "://" not in word and ("/" in word or before in ("-e", "--editable"))
+            row = by_folder.get(word.rstrip("/").rpartition("/")[2].lower()) if is_folder else None
+        if row is not None:
+            yield word.line, row
+
+
+def _is_of(word: str, repository: str) -> bool:
+    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
+    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")

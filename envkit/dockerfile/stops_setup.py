@@ -1,0 +1,81 @@
+"""Where a build stops in the setup of a package: it imports what an environment for building does not have today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.newest_pip import reaches, with_newest_pip
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_packages import asks_only
+from envkit.tables.build_tools import SetupImport
+from envkit.tables.loader import read
+
+_ISOLATES_ALWAYS = Version.of(25, 3)
+_WITH_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
+_CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
+_NOT_ISOLATED = regex(r"--no-build-isolation.*|--build-constraint.*|--no-deps")
+
+
+def setup_imports(ground: Ground) -> Iterator[Finding]:
+    """The first package that is built in an environment of its own which lacks what its setup imports."""
+    if any(_CONSTRAINED.search(name) for name in ground.environment) or _CONSTRAINED.search(" ".join(ground.texts)):
+        return
+    for step, newest in with_newest_pip(ground):
+        words = called(step.command)
+        if any(_NOT_ISOLATED.fullmatch(word) for word in words) or not step.command.decisive:
+            continue
+        found = next((one for one in _needing(step) if _isolated(words, step, newest, ground)), None)
+        if found is not None:
+            line, name, row = found
+            yield stop(
+                faults.PACKAGE_REFUSES,
+                f"the setup of {name} imports {row.module}, which the environment that it is built in does not have",
+                command_subject(step.command, line),
+                impact=f"The build stops with: No module named '{row.module}'.",
+                fix=_FIXES[row.module],
+                sources=row.sources,
+            )
+            return
+
+
+_FIXES = {
+    "pkg_resources": "Install an older setuptools that still has it, then this package with --no-build-isolation.",
+    "pip": "Install it with --no-build-isolation.",
+}
+
+
+def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport]]:
+    """What a step builds from source of these packages: its line, its name, and the row."""
+    rows = {row.package: row for row in read(SetupImport)}
+    for package in step.packages:
+        row = rows.get(normalized(package.name))
+        elsewhere = package.places.more or package.places.index or package.wheel is not None or package.tool != "pip"
+        if row is not None and row.on_index and not elsewhere and asks_only(package, row.versions):
+            yield package.line, package.name, row
+    addresses = [word for word in (*step.command.words, *step.clones) if "github.com/" in word]
+    if "install" in step.command.words:
+        for row in rows.values():
+            found = next((word for word in addresses if _names(word, row)), None)
+            if found is not None:
+                yield found.line, row.package, row
+
+
+def _names(word: Word, row: SetupImport) -> bool:
+    return any(f"github.com/{one.lower()}" in word.lower() for one in row.repositories)
+
+
+def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
+    """Whether the command certainly builds in an environment of its own, with the setuptools of today."""
+    caller = " ".join(words[: words.index("install")]) if "install" in words else ""
+    python = ground.pythons.of(caller, step.place)
+    if caller.startswith("uv"):
+        return python is None or python >= _WITH_SETUPTOOLS_OF_TODAY
+    return newest and "pip" in caller and reaches(python, _ISOLATES_ALWAYS)

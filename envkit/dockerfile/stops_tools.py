@@ -1,0 +1,95 @@
+"""Where a build stops at a tool itself: an option that it does not have, a folder into which it is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.newest_pip import reaches, with_newest_pip
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
+from envkit.tables.build_tools import GoneOption, MovedProgram
+from envkit.tables.loader import read
+
+_PIP = regex(r"(?:.*/)?pip[\d.]*")
+_PYTHON = regex(r"(?:.*/)?python[\d.]*")
+# Options whose value is the next word.
+_WITH_VALUE = frozenset(
+    {"-r", "-c", "-e", "-f", "-i", "-t", "-C", "--config-settings", "--find-links", "--index-url", "--extra-index-url"}
+)
+
+
+def option_gone(ground: Ground) -> Iterator[Finding]:
+    """The first option of pip or uv that its install does not have."""
+    rows = {(row.tool, row.option): row for row in read(GoneOption)}
+    for step, newest in with_newest_pip(ground):
+        tool, verb, given = _called(called(step.command))
+        before = ("", *given)
+        for word, last in zip(given, before, strict=False):
+            row = rows.get((tool, word.partition("=")[0])) if last not in _WITH_VALUE else None
+            if row is None or not step.command.decisive or not _lacks(row, verb, step, newest, ground):
+                continue
+            since = f" since {row.since}" if row.since is not None else ""
+            yield stop(
+                faults.TOOL_OPTION,
+                f"{tool} {verb} has no option {row.option}{since}",
+                subject_of(word.line, word),
+                impact=f"The build stops with: no such option: {row.option}.",
+                fix=row.instead,
+                sources=row.sources,
+            )
+            return
+
+
+def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
+    """The tool that a command calls, its verb, and what is after that; three times nothing for other tools."""
+    rest = list(words)
+    if len(rest) > 2 and _PYTHON.fullmatch(rest[0]) and rest[1] == "-m":
+        rest = rest[2:]
+    tool = "pip" if rest and _PIP.fullmatch(rest[0]) else ""
+    if rest[:2] == ["uv", "pip"]:
+        tool, rest = "uv", rest[1:]
+    at = next((at for at, word in enumerate(rest) if at and not word.startswith("-")), None) if tool else None
+    return (tool, rest[at], rest[at + 1 :]) if at is not None else ("", "", ())
+
+
+def _lacks(row: GoneOption, verb: str, step: Step, newest: bool, ground: Ground) -> bool:
+    """Whether the release of the tool that a step calls certainly does not have the option."""
+    if verb not in row.verbs:
+        return False
+    words = called(step.command)
+    caller = " ".join(words[: words.index(Word(verb))])
+    return row.since is None or (newest and reaches(ground.pythons.of(caller, step.place), row.since))
+
+
+def program_moved(ground: Ground) -> Iterator[Finding]:
+    """The first call of a program by the folder into which its installer no longer puts it."""
+    for row in read(MovedProgram):
+        if any(name in text for name in row.variables for text in (*ground.environment, *ground.texts)):
+            continue
+        installed = any(row.address in word for word in ground.addresses)
+        found = next((one for step in ground.steps for one in _calls(step, row, ground)), None) if installed else None
+        if found is not None:
+            yield stop(
+                faults.PROGRAM_MOVED,
+                f"the installer puts {row.program} into ~/{row.new}, not into ~/{row.old}, since {row.since}",
+                subject_of(found.line, found),
+                impact=f"The build stops: {row.program} is not found.",
+                fix=f"Write .../{row.new} in place of .../{row.old}, or pin the release that the installer fetches.",
+                sources=row.sources,
+            )
+
+
+def _calls(step: Step, row: MovedProgram, ground: Ground) -> Iterator[Word]:
+    """The words of a step that look for the program in its former folder, alone or because PATH leads there only."""
+    words = called(step.command)
+    if not step.command.decisive:
+        return
+    yield from (word for word in words if word.endswith(f"{row.old}/{row.program}"))
+    path = ground.environment.get("PATH", "")
+    if words[:1] == (row.program,) and row.old in path and row.new not in path and "PATH" not in " ".join(ground.texts):
+        yield words[0]

@@ -1,0 +1,108 @@
+"""What stops the build of an image at tools and projects, as tables: options, folders, setups, the Python they need."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.tables.loader import table
+
+
+@table("image/gpu_code.csv", "package")
+@record
+class GpuCode:
+    """A package whose build leaves its CUDA code out where there is no GPU, unless one of the `variables` is set.
+
+    `on_index`: the default index has its source, and no wheel.
+    """
+
+    package: str
+    repositories: tuple[str, ...]
+    on_index: bool
+    variables: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@table("image/gone_options.csv", "tool", "verbs", "option")
+@record
+class GoneOption:
+    """An option that a tool does not have with these verbs, or no longer `since` a release."""
+
+    tool: str
+    verbs: tuple[str, ...]
+    option: str
+    since: Version | None
+    instead: str
+    sources: tuple[str, ...]
+
+
+@table("image/moved_programs.csv", "address")
+@record
+class MovedProgram:
+    """A program that the installer of an address puts into another folder of the home than before.
+
+    `variables` name another folder still. `since`: month of the first release that does.
+    """
+
+    address: str
+    program: str
+    old: str
+    new: str
+    variables: tuple[str, ...]
+    since: str
+    sources: tuple[str, ...]
+
+
+@table("image/setup_imports.csv", "package")
+@record
+class SetupImport:
+    """Releases without a wheel whose setup imports a `module` that a build environment of today does not have."""
+
+    package: str
+    repositories: tuple[str, ...]  # on GitHub
+    on_index: bool  # the default index has it under this name
+    versions: str  # blank: all
+    module: str
+    sources: tuple[str, ...]
+
+
+@table("image/framework_floors.csv", "package", "extra")
+@record
+class FrameworkFloor:
+    """What the newest release that pip takes, from a `python` on, requires at least of a framework's package."""
+
+    package: str
+    extra: str | None
+    framework: str
+    floor: Version
+    python: Version
+    through: str | None  # the package that it requires and that requires this
+    sources: tuple[str, ...]
+
+
+@table("image/repository_pythons.csv", "repository")
+@record
+class RepositoryPython:
+    """The oldest Python that a project on GitHub takes today."""
+
+    repository: str
+    python: Version
+    sources: tuple[str, ...]
+
+
+@table("image/no_packages.csv", "package")
+@record
+class NoPackage:
+    """A name under which no release of Debian or Ubuntu has a package, and what to install `instead`."""
+
+    package: str
+    instead: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/deb822_systems.csv", "os_id")
+@record
+class Deb822System:
+    """A distribution whose images have no /etc/apt/sources.list: their sources are in a file of the newer form."""
+
+    os_id: str
+    sources: tuple[str, ...]

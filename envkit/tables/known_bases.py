@@ -1,0 +1,101 @@
+"""What the tags of images say by a scheme of their makers: NVIDIA's monthly containers, and those of GPU clouds."""
+
+from __future__ import annotations
+
+import re
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.tables.loader import read, table
+from envkit.tables.rows import FrameworkImage
+
+_MONTHLY = regex(r"nvcr\.io/nvidia/(?P<name>pytorch|tensorflow|tensorrt|tritonserver)")
+_MONTH = regex(r"\d\d\.\d\d(?=-|$)")
+
+
+@table("image/container_months.csv", "month")
+@record
+class ContainerMonth:
+    """What all of NVIDIA's containers have from a month on until that of the next row; None: not known yet."""
+
+    month: str
+    cuda: Version | None
+    python: Version | None
+    os_id: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/tag_schemes.csv", "repository", "tags")
+@record
+class TagScheme:
+    """Images whose `tags`, a pattern with named parts, say what is in them. `cudnn`: the major that all have."""
+
+    repository: str
+    tags: str
+    framework: str
+    cudnn: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/without_latest.csv", "repository")
+@record
+class WithoutLatest:
+    """A repository that never had a tag `latest`."""
+
+    repository: str
+    sources: tuple[str, ...]
+
+
+def told_by_scheme(repository: str, tag: str, known: FrameworkImage | None) -> FrameworkImage | None:
+    """The image with what the scheme of its tag adds to what is known of it."""
+    monthly = _MONTHLY.fullmatch(repository)
+    if monthly is not None:
+        return _of_month(monthly["name"], repository, tag, known)
+    return known or _by_its_words(repository, tag)
+
+
+def _of_month(framework: str, repository: str, tag: str, known: FrameworkImage | None) -> FrameworkImage | None:
+    found = _MONTH.match(tag)
+    rows = [row for row in read(ContainerMonth) if found is not None and row.month <= found.group()]
+    if not rows or rows[-1].cuda is None:
+        return known
+    row = rows[-1]
+    if known is None:
+        return FrameworkImage(
+            framework, None, repository, tag, row.cuda, None, row.python, row.os_id, "", "derived", row.sources
+        )
+    return FrameworkImage(
+        known.framework,
+        known.version,
+        repository,
+        tag,
+        known.cuda or row.cuda,
+        known.cudnn,
+        known.python or row.python,
+        known.os_id or row.os_id,
+        known.flavor,
+        known.state,
+        known.sources,
+    )
+
+
+def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
+    for row in read(TagScheme):
+        found = re.fullmatch(row.tags, tag) if row.repository == repository else None
+        if found is not None:
+            told = found.groupdict(default="")
+            return FrameworkImage(
+                row.framework,
+                Version.parse(told["version"]),
+                repository,
+                tag,
+                Version.parse(told["cuda"]),
+                row.cudnn,
+                Version.parse(told["python"]),
+                told["system"],
+                told["flavor"],
+                "derived",
+                row.sources,
+            )
+    return None
