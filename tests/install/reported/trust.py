@@ -193,8 +193,8 @@ def cut_off(bench: Bench) -> Outcome:
         done = target.install()
         assert target.sh("stat -c %a /var/log/envkit/*.log") == "600\n"
     return Outcome(
-        "19 beginnings of a script; a log's mode; by the test, 264 values with shell syntax in 13 options, 7 variables and 4 "
-        "settings",
+        "19 beginnings of a script; a log's mode; by the test, 264 values with shell syntax in 13 options, 7 "
+        "variables and 4 settings",
         "nothing runs; 600; 0 executed",
         codes(done),
         "test_no_value_is_run",
