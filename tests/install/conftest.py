@@ -57,10 +57,11 @@ def target_image(engine: Engine) -> str:
 def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> StandIns:
     """The folder of the stand-in files, and for each release its files by name."""
     folder = tmp_path_factory.mktemp("stand-ins")
-    return folder, {release: _files(folder, plan(release)) for release in (*RELEASES, OLDER)}
+    return folder, {release: stand_ins_of(folder, plan(release)) for release in (*RELEASES, OLDER)}
 
 
-def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
+def stand_ins_of(folder: Path, original: Plan) -> dict[str, StandIn]:
+    """The stand-ins of a plan's files, by name."""
     toolkit = original.choice.toolkit
     assert toolkit is not None
     found = {}
@@ -92,40 +93,41 @@ def server(stand_ins: StandIns) -> Iterator[tuple[str, Behavior]]:
 @pytest.fixture(params=RELEASES)
 def job(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """One release of each style; the server behaves well at first."""
-    return _job_for(str(request.param), stand_ins, server)
+    return job_for(str(request.param), stand_ins, server)
 
 
 @pytest.fixture(params=[LEGACY, NEW])
 def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A legacy release with patches, and a new one."""
-    return _job_for(str(request.param), stand_ins, server)
+    return job_for(str(request.param), stand_ins, server)
 
 
 @pytest.fixture
 def job_of(stand_ins: StandIns, server: tuple[str, Behavior]) -> Callable[[str], Job]:
     """Any of the releases."""
-    return lambda release: _job_for(release, stand_ins, server)
+    return lambda release: job_for(release, stand_ins, server)
 
 
 @pytest.fixture
 def legacy(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A legacy release."""
-    return _job_for(LEGACY, stand_ins, server)
+    return job_for(LEGACY, stand_ins, server)
 
 
 @pytest.fixture
 def older(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """The release before the new one, whose folder it shares."""
-    return _job_for(OLDER, stand_ins, server)
+    return job_for(OLDER, stand_ins, server)
 
 
 @pytest.fixture
 def new(stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
     """A new release."""
-    return _job_for(NEW, stand_ins, server)
+    return job_for(NEW, stand_ins, server)
 
 
-def _job_for(release: str, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
+def job_for(release: str, stand_ins: StandIns, server: tuple[str, Behavior]) -> Job:
+    """The job of a release; its server behaves well at first."""
     base, behavior = server
     behavior.cut_after, behavior.delay_s, behavior.damaged = None, 0.0, False
     behavior.requests.clear()
