@@ -13,6 +13,8 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.computed import looks, used
 from envkit.ingest.dates import days_between, look_date
+from envkit.ingest.later_answers import answered_later, full_node
+from envkit.ingest.links import fast_elsewhere, filled_by_port
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import troubled
@@ -29,6 +31,7 @@ _RESULT = regex(
 )
 _DEVICE = regex(
     r"\b(?:cuda|CUDA|gpu|GPU):\d\b|\bGPU available: True\b|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b"
+    r"|\bplatform cuda\b|\bnccl==\d|\bGPU blocks: [1-9]|\bGPU KV cache size: [1-9]|\b(?:cuda|CUDA) graph"
     r"|\bDevice \d: NVIDIA\b|\blibrary=cuda\b|\bMetrics for GPU \d|\bNVIDIA (?:GeForce|RTX|[ABHLT]\d)\b|\bCudaDevice\("
 )
 _ON_CPU = regex(
@@ -51,6 +54,7 @@ _FAILS = regex(
     r"|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
+_DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
@@ -82,9 +86,10 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
+_BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
+_HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
 _OLD = 1  # days
-_LINK = regex(r"^[ \t]{1,16}Lnk(?P<what>Cap|Sta):[ \t][^\n]{0,80}?Width x(?P<lanes>\d{1,2})", re.MULTILINE)
-_NARROW = "pcie-width-degraded/complaint-lspci"
+_LINKS = {"pcie-width-degraded/complaint-lspci": filled_by_port, "pcie-gen-degraded/complaint-lspci": fast_elsewhere}
 
 
 @kept
@@ -103,20 +108,20 @@ def _busy(text: Text) -> bool:
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     lasting = signature.partition("/")[0] in _LASTING
-    if is_over(text, offset) or (signature == _NARROW and _filled_by_port(text)):
+    if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
+        return True
+    if full_node(text, signature):
         return True
     if lasting or troubled(text) or _OTHER.search(text.whole, offset):
         return False
-    return harmless(text, offset) or _from_container(text, signature, offset)
+    if answered_later(text, signature, offset) or _from_container(text, signature, offset):
+        return True
+    return harmless(text, offset) or _hidden_by_command(text, signature, offset)
 
 
-def _filled_by_port(text: Text) -> bool:
-    """Whether two links are listed, a port and a card, and the card uses every lane that the port has."""
-    links = [match.group("what", "lanes") for match in text.matches(_LINK, "Lnk")]
-    if [what for what, _ in links] != ["Cap", "Sta", "Cap", "Sta"]:
-        return False
-    (_, port), (_, used_there), _, (_, used_here) = links
-    return port == used_there == used_here
+def _hidden_by_command(text: Text, signature: str, offset: int) -> bool:
+    """Whether the command itself gave its program no GPU: it is to run on the CPU."""
+    return signature.startswith(_BLIND) and _HIDES.search(asked_by(text, offset)) is not None
 
 
 def is_over(text: Text, offset: int) -> bool:
@@ -219,7 +224,9 @@ def _of_pip(text: Text, offset: int) -> bool:
 
 
 def _event_is_over(text: Text, offset: int) -> bool:
-    """Whether Kubernetes tried again after this event: what it told of started, and no pod waits."""
+    """Whether an event is days old, or Kubernetes tried again: what it told of started, and no pod waits."""
+    if _DAYS_OLD.match(text.line_at(offset)):
+        return True
     if not _EVENT.match(text.line_at(offset)):
         return False
     later = any(_STARTED.search(line) for line in _behind(text, offset))

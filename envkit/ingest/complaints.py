@@ -47,6 +47,7 @@ _PASSING = regex(
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} nvidia-vgpu-mgr\[\d{1,9}\]: cmd: 0x[0-9a-f]{8} failed\.$"
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
+    r"|\d{3,10}(?:[._]\w{1,12})? {1,20}(?:\S{1,20} {1,20}){0,4}FAILED "
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "

@@ -28,6 +28,7 @@ _DENIAL = regex(
 _ELSEWHERE = regex(
     r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)"
     r"|another (?:machine|pc|computer|box|laptop|server|node|person|user|team|ticket|issue|thread|report)"
+    r"|(?:somebody|someone) else's"
     r"|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if I (?:had|buy|bought|get)"
     r"|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
@@ -59,6 +60,18 @@ _GONE = regex(
     r"|已经?解决|消失|没有了|不再出现)"
     r"(?![^.\n]{0,8}\b(?:when|if|once|only|until|unless|as long|as soon|for (?:a|some|\d)|by|with)\b)"
     r"(?![^.\n]{0,80}\b(?:until|comes? back|came back|returns?|returned|is back|again)\b)",
+    re.IGNORECASE,
+)
+_WAS_SO = regex(  # `earlier I had "…" and "…", gone with the new driver`: what is told of another time
+    r"\b(?:earlier|before|previously|formerly|once|back then|at first|initially|früher|vorher|zuerst)\b[^.\n]{0,60}"
+    r"\b(?:I|we|it|this|there|ich|wir)\b[^.\n]{0,24}\b(?:had|got|saw|gave|was|were|showed|printed|hatte\w{0,2}|kam)\b"
+    r"[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
+_NO_MORE = regex(
+    r"[^.\n]{0,80}[,;:-] {0,2}(?:it(?:'s| is)? |that(?:'s| is)? |both |all |now |since )?"
+    r"(?:is |are |was |were )?(?:all )?"
+    r"(?:gone|solved|fixed|resolved|cured|never (?:since|again)|not since|no more|weg|behoben)\b(?! ?\?)",
     re.IGNORECASE,
 )
 _OPENED = regex(r"[\x22`“][^\x22`“”\n]{0,60}$")
@@ -209,6 +222,11 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT):
+        return True
+    line = text.whole.rfind("\n", 0, start) + 1
+    if _WAS_SO.search(text.whole, max(line, start - _REACH), start) and _NO_MORE.match(
+        text.whole, end, end + 4 * _SHORT
+    ):
         return True
     if _TODO.match(text.line_at(start)):
         return True

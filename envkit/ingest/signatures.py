@@ -35,6 +35,7 @@ _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a 
 _SHOWN = 300
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
 _PROOF = "user"  # the group that shows the fault, of a message whose first line does not
+_CARD = regex(r"[a-z]{1,2}\d{1,4}|\d{3,4}")  # `p40`, `1080`
 _HEAD, _LEAD = 140, 20  # characters kept of a long line's start, which names the program, and before its message
 
 
@@ -101,6 +102,16 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())
                     yield _message(signature, text, match)
+
+
+def _says(text: Text, words: str) -> bool:
+    """Whether the text says `words`; the name of a card or a number does not count within another word or number."""
+    return text.says(words) and (not _CARD.fullmatch(words) or _alone(words).search(text.flat) is not None)
+
+
+@cache
+def _alone(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?<![a-z0-9.])|(?<=[rg]tx)|(?<=tesla)){name}(?:ti|super|nvl|xm|[smgxcdeit])?(?![a-z0-9])")
 
 
 def _holds_needed(text: Text, signature: Signature, start: int, end: int) -> bool:

@@ -50,6 +50,13 @@ _FINE = regex(
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b",
     re.IGNORECASE,
 )
+_WISH = regex(
+    r"\bfeature request\b|\[feature\]"
+    r"|\b(?:please|could you|can you) (?:\w{2,10} )?(?:add|hide|skip|show|mention|document)\b"
+    r"|\b(?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) to have\b"
+    r"|\bdocs? (?:PR|feedback|request)\b",
+    re.IGNORECASE,
+)  # what a program should do one day
 _WORD = regex(
     r"[^\W\d_]{1,20}(?:['’-][^\W\d_]{1,12})?[.,;:!?)]{0,3}$|[(\x22'`*_]{1,3}[^\W\d_]{1,20}[\x22'`*_.,;:!?)]{0,4}$"
 )
@@ -71,7 +78,7 @@ def troubled(text: Text) -> bool:
     title = next(filter(str.strip, text.lines), "")
     if _ERROR.search(title) and not PROMPT.match(title):
         return True
-    return any(_TROUBLE.search(_FINE.sub(" ", line)) for line in prose(text))
+    return any(_TROUBLE.search(_FINE.sub(" ", line)) for line in prose(text) if not _WISH.search(line))
 
 
 def prose(text: Text) -> Iterator[str]:
