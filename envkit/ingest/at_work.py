@@ -55,6 +55,8 @@ _FAILS = regex(
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
+_IS_READY = regex(r"^\s{2,12}Ready: {1,12}True$")
+_STATES = 8  # lines of a container's states
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
@@ -86,6 +88,7 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
+_DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
 _OLD = 1  # days
@@ -107,16 +110,28 @@ def _busy(text: Text) -> bool:
 
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
-    lasting = signature.partition("/")[0] in _LASTING
+    check, _, variant = signature.partition("/")
+    lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
     if full_node(text, signature):
         return True
-    if lasting or troubled(text) or _OTHER.search(text.whole, offset):
+    if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
     return harmless(text, offset) or _hidden_by_command(text, signature, offset)
+
+
+def _own_lines(text: Text, signature: str, offset: int) -> tuple[str, ...]:
+    """The lines of a message that a program printed, which may read as if a person had written them."""
+    index = text.index(offset)
+    return () if "/told-" in signature or index == 0 else tuple(text.lines[index : index + 2])
+
+
+def hidden_by_command(text: Text, offset: int) -> bool:
+    """Whether the command that printed it hid the GPU from its program, where nobody tells of trouble."""
+    return not troubled(text) and _HIDES.search(asked_by(text, offset)) is not None
 
 
 def _hidden_by_command(text: Text, signature: str, offset: int) -> bool:
@@ -225,12 +240,20 @@ def _of_pip(text: Text, offset: int) -> bool:
 
 def _event_is_over(text: Text, offset: int) -> bool:
     """Whether an event is days old, or Kubernetes tried again: what it told of started, and no pod waits."""
-    if _DAYS_OLD.match(text.line_at(offset)):
+    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset):
         return True
     if not _EVENT.match(text.line_at(offset)):
         return False
     later = any(_STARTED.search(line) for line in _behind(text, offset))
     return later and _STATE.search(text.whole) is None
+
+
+def _runs_again(text: Text, offset: int) -> bool:
+    """Whether it is the last end of a container that runs and is ready."""
+    index = text.index(offset)
+    before, after = text.lines[max(index - 2, 0) : index], text.lines[index + 1 : index + _STATES]
+    ended = any("Last State: " in line for line in before)
+    return ended and any(_IS_READY.match(line) for line in after)
 
 
 def _behind(text: Text, offset: int) -> Iterator[str]:

@@ -16,7 +16,8 @@ from envkit.model.kept import kept
 
 _NO_DRIVER = frozenset(
     (
-        *("dkms-build-failed", "driver-library-mismatch", "driver-module-not-loaded", "driver-not-installed"),
+        *("dkms-build-failed", "driver-dropped-gpu", "driver-library-mismatch", "driver-module-not-loaded"),
+        *("driver-not-installed",),
         *("driver-repos-mixed", "gsp-firmware-missing", "kernel-headers-missing", "module-missing-for-running-kernel"),
         *("no-gpu-on-pci", "nouveau-loaded", "nova-core-bound", "nvml-library-missing", "optimus-gpu-off"),
         *("runfile-over-packages", "secure-boot-unsigned-module"),
@@ -30,7 +31,10 @@ _NO_CUDA = frozenset(
     )
 )  # with which no program computes
 _IN_CONTAINER = frozenset(
-    ("cdi-unresolvable", "container-no-gpu-injected", "docker-no-nvidia-runtime", "engine-without-cdi")
+    (
+        *("cdi-unresolvable", "container-no-gpu-injected", "docker-no-nvidia-runtime", "engine-without-cdi"),
+        *("rootless-cgroups", "selinux-blocks-device"),
+    )
 )
 _DEVICES = frozenset(("fabric-manager-not-running", "fabric-manager-version-mismatch"))  # of all programs at all times
 _SMI = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |^\| NVIDIA-SMI \d[^\n]{0,60}(?:Driver|KMD) Version: \d", re.MULTILINE)

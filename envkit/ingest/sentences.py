@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.ingest.pasts import cured_since, of_others
 from envkit.ingest.text import Text
 
 _REACH = 300  # characters of a sentence on either side
@@ -60,18 +61,6 @@ _GONE = regex(
     r"|已经?解决|消失|没有了|不再出现)"
     r"(?![^.\n]{0,8}\b(?:when|if|once|only|until|unless|as long|as soon|for (?:a|some|\d)|by|with)\b)"
     r"(?![^.\n]{0,80}\b(?:until|comes? back|came back|returns?|returned|is back|again)\b)",
-    re.IGNORECASE,
-)
-_WAS_SO = regex(  # `earlier I had "…" and "…", gone with the new driver`: what is told of another time
-    r"\b(?:earlier|before|previously|formerly|once|back then|at first|initially|früher|vorher|zuerst)\b[^.\n]{0,60}"
-    r"\b(?:I|we|it|this|there|ich|wir)\b[^.\n]{0,24}\b(?:had|got|saw|gave|was|were|showed|printed|hatte\w{0,2}|kam)\b"
-    r"[^.\n]{0,60}$",
-    re.IGNORECASE,
-)
-_NO_MORE = regex(
-    r"[^.\n]{0,80}[,;:-] {0,2}(?:it(?:'s| is)? |that(?:'s| is)? |both |all |now |since )?"
-    r"(?:is |are |was |were )?(?:all )?"
-    r"(?:gone|solved|fixed|resolved|cured|never (?:since|again)|not since|no more|weg|behoben)\b(?! ?\?)",
     re.IGNORECASE,
 )
 _OPENED = regex(r"[\x22`“][^\x22`“”\n]{0,60}$")
@@ -133,7 +122,8 @@ _CURIOUS = regex(
 _MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))\b[^?\n]{0,120}\?", re.IGNORECASE)
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b"
-    r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
+    r"|\bfix(?:e[sd])? (?:an?|some|several|the) (?:\w{2,12} )?(?:issue|bug|problem|regression|race)s? "
+    r"(?:where|that|in which|with|which|when|causing)\b",
     re.IGNORECASE,
 )
 _OF_OTHERS = regex(  # `somebody in another ticket had "Error 804" there, is this the same?`
@@ -214,6 +204,8 @@ def at_last(text: Text, start: int) -> bool:
 
 def denied(text: Text, start: int, end: int) -> bool:
     """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
+    if of_others(text, start):
+        return True
     if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
         closed = _CLOSED.match(text.whole, end, end + 2 * _SHORT)
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
@@ -221,12 +213,7 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
-    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT):
-        return True
-    line = text.whole.rfind("\n", 0, start) + 1
-    if _WAS_SO.search(text.whole, max(line, start - _REACH), start) and _NO_MORE.match(
-        text.whole, end, end + 4 * _SHORT
-    ):
+    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
     if _TODO.match(text.line_at(start)):
         return True
