@@ -13,7 +13,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.computed import looks, used
 from envkit.ingest.dates import days_between, look_date
-from envkit.ingest.later_answers import answered_later, full_node
+from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
 from envkit.ingest.links import fast_elsewhere, filled_by_port
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
@@ -148,7 +148,7 @@ def harmless(text: Text, offset: int) -> bool:
     """Whether what was said at `offset` hindered nobody, where nobody tells of trouble."""
     if troubled(text):
         return False
-    if _went_on(text, offset):
+    if _went_on(text, offset) or _in_passing(text, offset):
         return True
     return at_work(text) and (_only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
 
@@ -191,6 +191,22 @@ def _only_looked(text: Text, offset: int) -> bool:
     if module := _MODULE.search(answer):
         return len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
     return _NVCC.search(answer) is not None
+
+
+def _in_passing(text: Text, offset: int) -> bool:
+    """Whether a command between others asked for a module of which the text says nothing else, and a driver answers."""
+    command = asked_by(text, offset)
+    if not command or program_of(command) or not looks(command) or machine_of(command) in ENGINES:
+        return False
+    lines = _answer(text, text.index(offset))
+    module = _MODULE.search("\n".join(text.lines[number] for number in lines))
+    asked_on = lines.stop < len(text.lines) and PROMPT.match(text.lines[lines.stop]) is not None
+    return (
+        bool(answers_of_driver(text))
+        and module is not None
+        and asked_on
+        and len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
+    )
 
 
 def _went_on(text: Text, offset: int) -> bool:

@@ -37,7 +37,11 @@ _IN_CONTAINER = frozenset(
     )
 )
 _DEVICES = frozenset(("fabric-manager-not-running", "fabric-manager-version-mismatch"))  # of all programs at all times
-_SMI = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |^\| NVIDIA-SMI \d[^\n]{0,60}(?:Driver|KMD) Version: \d", re.MULTILINE)
+_SMI = regex(
+    r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |^# gpu {1,8}pwr {1,8}gtemp"
+    r"|^\| NVIDIA-SMI \d[^\n]{0,60}(?:Driver|KMD) Version: \d",
+    re.MULTILINE,
+)
 _INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
 _FULL = "docker-no-nvidia-runtime/insufficient"
 _GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
@@ -55,10 +59,10 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
     """Whether an answer below `offset` shows that what such a message tells of is no more so."""
     check = signature.partition("/")[0]
     if check in _NO_DRIVER:
-        return any(place > offset for place in _answers(text)) or used(text) > offset
+        return any(place > offset for place in answers_of_driver(text)) or used(text) > offset
     if check in _NO_CUDA:
         return used(text) > offset or (check in _DEVICES and used(text) >= 0)
-    return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in _answers(text))
+    return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
 
 
 def _inside(text: Text, offset: int) -> bool:
@@ -67,6 +71,6 @@ def _inside(text: Text, offset: int) -> bool:
 
 
 @kept
-def _answers(text: Text) -> tuple[int, ...]:
+def answers_of_driver(text: Text) -> tuple[int, ...]:
     """Where nvidia-smi lists GPUs."""
-    return tuple(match.start() for match in text.matches(_SMI, "GPU ", "NVIDIA-SMI"))
+    return tuple(match.start() for match in text.matches(_SMI, "GPU ", "NVIDIA-SMI", "# gpu "))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
@@ -84,7 +84,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
             continue
         around = as_one(_surroundings(text, signature.anchor, parts))
         windows = [near for near in around if _holds_needed(text, signature, *near)]
-        if not windows or not signature.counts_where(text.says):
+        if not windows or not signature.counts_where(partial(_says, text)):
             continue
         end_of_it = ended(text, signature.signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
