@@ -65,7 +65,7 @@ _STATE = regex(
 _LASTING = frozenset(
     (
         *("acs-blocks-p2p", "bad-cuda-env-vars", "collective-timed-out", "container-loses-gpu"),
-        *("cuda-broken-after-suspend", "cudnn-autotune-off", "data-loader-starves", "device-order-confusion"),
+        *("cuda-broken-after-suspend", "cudnn-autotune-off", "device-order-confusion"),
         *("disk-full-at-install", "display-server-on-compute-gpu", "driver-module-crashed", "ecc-uncorrectable"),
         *("external-power-missing", "geforce-p2p-hang", "gpu-count-mismatch", "gpu-fallen-off-bus"),
         *("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "gsp-timeout", "hw-power-brake"),
@@ -88,6 +88,7 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
+_TRIES_LESS = regex(r"\b(?:trying|retrying with) (?:a )?(?:smaller )?batch size \d")  # a search for the largest one
 _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
@@ -114,7 +115,7 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
-    if full_node(text, signature):
+    if full_node(text, signature) or (_TRIES_LESS.search(text.line_at(offset)) and not troubled(text)):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False

@@ -51,7 +51,8 @@ _FINE = regex(
     re.IGNORECASE,
 )
 _WISH = regex(
-    r"\bfeature request\b|\[feature\]"
+    r"\bfeature request\b|\[feature\]|\blog noise\b"
+    r"|\b(?:silence|suppress|mute) (?:\w{2,10} ){0,3}(?:warnings?|lines?|messages?|them|it|that|this|noise|logs?)\b"
     r"|\b(?:please|could you|can you) (?:\w{2,10} )?(?:add|hide|skip|show|mention|document)\b"
     r"|\b(?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) to have\b"
     r"|\bdocs? (?:PR|feedback|request)\b",
