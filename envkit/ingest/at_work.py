@@ -13,6 +13,8 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.computed import looks, used
 from envkit.ingest.dates import days_between, look_date
+from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
+from envkit.ingest.links import fast_elsewhere, filled_by_port
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import troubled
@@ -29,6 +31,7 @@ _RESULT = regex(
 )
 _DEVICE = regex(
     r"\b(?:cuda|CUDA|gpu|GPU):\d\b|\bGPU available: True\b|\boffloaded [1-9]\d{0,3}/\d{1,4} layers to GPU\b"
+    r"|\bplatform cuda\b|\bnccl==\d|\bGPU blocks: [1-9]|\bGPU KV cache size: [1-9]|\b(?:cuda|CUDA) graph"
     r"|\bDevice \d: NVIDIA\b|\blibrary=cuda\b|\bMetrics for GPU \d|\bNVIDIA (?:GeForce|RTX|[ABHLT]\d)\b|\bCudaDevice\("
 )
 _ON_CPU = regex(
@@ -51,6 +54,9 @@ _FAILS = regex(
     r"|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
+_DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
+_IS_READY = regex(r"^\s{2,12}Ready: {1,12}True$")
+_STATES = 8  # lines of a container's states
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|Pending|ContainerCreating|RunContainerError"
@@ -59,7 +65,7 @@ _STATE = regex(
 _LASTING = frozenset(
     (
         *("acs-blocks-p2p", "bad-cuda-env-vars", "collective-timed-out", "container-loses-gpu"),
-        *("cuda-broken-after-suspend", "cudnn-autotune-off", "data-loader-starves", "device-order-confusion"),
+        *("cuda-broken-after-suspend", "cudnn-autotune-off", "device-order-confusion"),
         *("disk-full-at-install", "display-server-on-compute-gpu", "driver-module-crashed", "ecc-uncorrectable"),
         *("external-power-missing", "geforce-p2p-hang", "gpu-count-mismatch", "gpu-fallen-off-bus"),
         *("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "gsp-timeout", "hw-power-brake"),
@@ -82,9 +88,12 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
+_TRIES_LESS = regex(r"\b(?:trying|retrying with) (?:a )?(?:smaller )?batch size \d")  # a search for the largest one
+_DETAIL = "detail-"  # what a remedy needs
+_BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
+_HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
 _OLD = 1  # days
-_LINK = regex(r"^[ \t]{1,16}Lnk(?P<what>Cap|Sta):[ \t][^\n]{0,80}?Width x(?P<lanes>\d{1,2})", re.MULTILINE)
-_NARROW = "pcie-width-degraded/complaint-lspci"
+_LINKS = {"pcie-width-degraded/complaint-lspci": filled_by_port, "pcie-gen-degraded/complaint-lspci": fast_elsewhere}
 
 
 @kept
@@ -102,21 +111,33 @@ def _busy(text: Text) -> bool:
 
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
-    lasting = signature.partition("/")[0] in _LASTING
-    if is_over(text, offset) or (signature == _NARROW and _filled_by_port(text)):
+    check, _, variant = signature.partition("/")
+    lasting = check in _LASTING or variant.startswith(_DETAIL)
+    if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
-    if lasting or troubled(text) or _OTHER.search(text.whole, offset):
+    if full_node(text, signature) or (_TRIES_LESS.search(text.line_at(offset)) and not troubled(text)):
+        return True
+    if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
-    return harmless(text, offset) or _from_container(text, signature, offset)
+    if answered_later(text, signature, offset) or _from_container(text, signature, offset):
+        return True
+    return harmless(text, offset) or _hidden_by_command(text, signature, offset)
 
 
-def _filled_by_port(text: Text) -> bool:
-    """Whether two links are listed, a port and a card, and the card uses every lane that the port has."""
-    links = [match.group("what", "lanes") for match in text.matches(_LINK, "Lnk")]
-    if [what for what, _ in links] != ["Cap", "Sta", "Cap", "Sta"]:
-        return False
-    (_, port), (_, used_there), _, (_, used_here) = links
-    return port == used_there == used_here
+def _own_lines(text: Text, signature: str, offset: int) -> tuple[str, ...]:
+    """The lines of a message that a program printed, which may read as if a person had written them."""
+    index = text.index(offset)
+    return () if "/told-" in signature or index == 0 else tuple(text.lines[index : index + 2])
+
+
+def hidden_by_command(text: Text, offset: int) -> bool:
+    """Whether the command that printed it hid the GPU from its program, where nobody tells of trouble."""
+    return not troubled(text) and _HIDES.search(asked_by(text, offset)) is not None
+
+
+def _hidden_by_command(text: Text, signature: str, offset: int) -> bool:
+    """Whether the command itself gave its program no GPU: it is to run on the CPU."""
+    return signature.startswith(_BLIND) and _HIDES.search(asked_by(text, offset)) is not None
 
 
 def is_over(text: Text, offset: int) -> bool:
@@ -128,7 +149,7 @@ def harmless(text: Text, offset: int) -> bool:
     """Whether what was said at `offset` hindered nobody, where nobody tells of trouble."""
     if troubled(text):
         return False
-    if _went_on(text, offset):
+    if _went_on(text, offset) or _in_passing(text, offset):
         return True
     return at_work(text) and (_only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
 
@@ -171,6 +192,22 @@ def _only_looked(text: Text, offset: int) -> bool:
     if module := _MODULE.search(answer):
         return len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
     return _NVCC.search(answer) is not None
+
+
+def _in_passing(text: Text, offset: int) -> bool:
+    """Whether a command between others asked for a module of which the text says nothing else, and a driver answers."""
+    command = asked_by(text, offset)
+    if not command or program_of(command) or not looks(command) or machine_of(command) in ENGINES:
+        return False
+    lines = _answer(text, text.index(offset))
+    module = _MODULE.search("\n".join(text.lines[number] for number in lines))
+    asked_on = lines.stop < len(text.lines) and PROMPT.match(text.lines[lines.stop]) is not None
+    return (
+        bool(answers_of_driver(text))
+        and module is not None
+        and asked_on
+        and len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
+    )
 
 
 def _went_on(text: Text, offset: int) -> bool:
@@ -219,11 +256,21 @@ def _of_pip(text: Text, offset: int) -> bool:
 
 
 def _event_is_over(text: Text, offset: int) -> bool:
-    """Whether Kubernetes tried again after this event: what it told of started, and no pod waits."""
+    """Whether an event is days old, or Kubernetes tried again: what it told of started, and no pod waits."""
+    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset):
+        return True
     if not _EVENT.match(text.line_at(offset)):
         return False
     later = any(_STARTED.search(line) for line in _behind(text, offset))
     return later and _STATE.search(text.whole) is None
+
+
+def _runs_again(text: Text, offset: int) -> bool:
+    """Whether it is the last end of a container that runs and is ready."""
+    index = text.index(offset)
+    before, after = text.lines[max(index - 2, 0) : index], text.lines[index + 1 : index + _STATES]
+    ended = any("Last State: " in line for line in before)
+    return ended and any(_IS_READY.match(line) for line in after)
 
 
 def _behind(text: Text, offset: int) -> Iterator[str]:

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.at_work import harmless, is_over
+from envkit.ingest.at_work import harmless, hidden_by_command, is_over
 from envkit.ingest.computed import computed, settled
 from envkit.ingest.ends import ended
+from envkit.ingest.later_answers import answered_later
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
+from envkit.ingest.trouble import troubled
 from envkit.model import COMPLAINT, Message
 
 _MOST = 40  # places that are looked at: a log that repeats its words says nothing more
@@ -47,6 +49,8 @@ _PASSING = regex(
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} nvidia-vgpu-mgr\[\d{1,9}\]: cmd: 0x[0-9a-f]{8} failed\.$"
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
+    r"|\d{3,10}(?:[._]\w{1,12})? {1,20}(?:\S{1,20} {1,20}){0,4}FAILED "
+    r"|W\d{4} [^\n]{0,80}autotuner\.cc"
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
@@ -68,6 +72,7 @@ _HARMLESS = regex(
     r"\s{0,8}(?:WARNING\b|W: |WARN\b|\d[\d.]{0,6} seconds \(IMPORT FAILED\))"
     r"|ERROR: pip's dependency resolver does not currently take into account"
 )
+_NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
 
@@ -90,7 +95,9 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
             continue
-        if is_over(text, match.start()) or harmless(text, match.start()):
+        if is_over(text, match.start()) or harmless(text, match.start()) or hidden_by_command(text, match.start()):
+            continue
+        if _NOT_THERE in line and not troubled(text) and answered_later(text, _OF_A_CONTAINER, match.start()):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())

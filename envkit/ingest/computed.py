@@ -32,15 +32,23 @@ _PRINTED = regex(
     r"| {2}100% GPU {2}|/device:GPU:0 with \d{2,7} MB memory|msg=\"inference compute\"[^\n]{0,200}\blibrary=cuda"
     r"|\bLoading model weights took \d|^SUCCESS!$|\| CUDA {1,10}\|[^\n]{0,60}\d ± \d"
     r"|= [\d.]{3,12} billion interactions per second"
+    r"|^SUM \w{4,60}_memcpy_\w{2,40} [1-9]|^\tGPU \d{1,2}: OK$|^Speed\.#\d{1,2}\.{2,12}: {1,12}[1-9]"
+    r"|^\| GPU Memory {2,24}\| Pass - All|^&&&& PASSED TensorRT\.|\b[Gg]raph [Cc]aptur(?:ing finished in|e end)\b"
+    r"|\bThe active GPU is \[\d|\bGPU KV cache size: [1-9]|\bGPU blocks: [1-9]"
     r"|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
 _WORDS = (
     *("device='cuda:", "Result = PASS", "Test PASSED", "# Avg bus bandwidth", "layers to GPU", "CudaDevice(id="),
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
-    *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second"),
+    *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second", "SUM ", ": OK", "Speed.#"),
+    *("| GPU Memory", "PASSED TensorRT", "raph captur", "raph Captur", "The active GPU is [", "GPU KV cache size: "),
+    *("GPU blocks: ", "cuda graph end"),
 )
-_ON_GPU = regex(r"\.cuda\(|\bdevice ?= ?f?[\"']cuda|\.to\( ?f?[\"']cuda|\.device\([\"']cuda")
+_ON_GPU = regex(
+    r"\.get_device_(?:name|properties|capability)\(|\.cuda\("
+    r"|\bdevice ?= ?f?[\"']cuda|\.to\( ?f?[\"']cuda|\.device\([\"']cuda"
+)
 _FAILED = regex(
     r"Error\b|Traceback|Exception\b|\berror:|\bKilled\b|core dumped|Aborted|not found|\[CPU\]|^cpu$|\bnan\b"
 )
@@ -79,9 +87,15 @@ _LOOKS = regex(
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
 _FOUND = regex(
-    r"PhysicalDevice\(name='/physical_device:GPU:\d|^ {2}\d: NVIDIA [^\n]{3,60} \(sm_\d{2,3}, [\d.]{1,8} GiB / ",
+    r"\bfound [1-9]\d? CUDA devices\b|^(?:\S{1,40} - \w{4} - INFO - )?Device: cuda:\d [A-Z]"
+    r"|\bDeviceAvailable: 1$|\bAdding visible gpu devices: \d"
+    r"|PhysicalDevice\(name='/physical_device:GPU:\d|^ {2}\d: NVIDIA [^\n]{3,60} \(sm_\d{2,3}, [\d.]{1,8} GiB / ",
     re.MULTILINE,
 )
+_TRAINS = regex(
+    r"^NCCL version \d[^\n]{0,40}\n(?:[^\n]{0,200}\n){0,3}?[^\n]{0,60}\bloss\b[^\n]{0,4}[ =:|'\x22]\d", re.MULTILINE
+)
+_FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:", "DeviceAvailable", "gpu devices: ")
 _LONGEST = 60  # lines that a program prints
 
 
@@ -100,13 +114,15 @@ def places(text: Text) -> Iterator[int]:
         if _ON_GPU.search(program.code) and any(map(str.strip, answer)) and not any(map(_FAILED.search, answer)):
             yield program.below
     yield from _of_runs(text)
+    for match in text.matches(_TRAINS, "NCCL version ", lines=5):
+        yield match.end()
 
 
 @kept
 def used(text: Text) -> int:
     """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
     seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
-    seen += [match.start() for match in text.matches(_FOUND, "/physical_device:GPU:", ": NVIDIA ")]
+    seen += [match.start() for match in text.matches(_FOUND, *_FINDS)]
     seen += [
         match.start()
         for match in text.matches(_COLLECTED, "Is CUDA available:")

@@ -30,10 +30,17 @@ _OF_SYSLOG = regex(r"(?P<month>[A-Z][a-zä]{2}) {1,2}(?P<day>\d{1,2}) [\d:]{8} "
 _ISO = regex(r"(?P<year>20\d\d)-(?P<month>\d\d)-(?P<day>\d\d)[T ]\d\d:")
 
 
+_BOOT = regex(r"[#$>] ?uptime -s\n(?P<year>20\d\d)-(?P<month>\d\d)-(?P<day>\d\d) [\d:]{8}$", re.MULTILINE)
+
+
 @kept
 def look_date(text: Text) -> date | None:
-    """The day of the last output of nvidia-smi, None where none is dated."""
-    looks = (*text.matches(_LOOK, " 20"), *text.matches(_TIMESTAMP, "Timestamp"))
+    """The day of the last output of nvidia-smi, or of the last boot; None where none is dated."""
+    looks = (
+        *text.matches(_LOOK, " 20"),
+        *text.matches(_TIMESTAMP, "Timestamp"),
+        *text.matches(_BOOT, "uptime -s", lines=2),
+    )
     return max(filter(None, map(_date, looks)), default=None)
 
 

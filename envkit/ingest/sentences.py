@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.ingest.pasts import cured_since, of_others
 from envkit.ingest.text import Text
 
 _REACH = 300  # characters of a sentence on either side
@@ -28,6 +29,7 @@ _DENIAL = regex(
 _ELSEWHERE = regex(
     r"\b(?:(?:my|the|an)? ?other (?:machine|pc|computer|box|laptop|server|node|system)"
     r"|another (?:machine|pc|computer|box|laptop|server|node|person|user|team|ticket|issue|thread|report)"
+    r"|(?:somebody|someone) else's"
     r"|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if I (?:had|buy|bought|get)"
     r"|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
@@ -120,7 +122,8 @@ _CURIOUS = regex(
 _MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))\b[^?\n]{0,120}\?", re.IGNORECASE)
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b"
-    r"|\bfixe[sd] an issue (?:where|that|in which|with)\b",
+    r"|\bfix(?:e[sd])? (?:an?|some|several|the) (?:\w{2,12} )?(?:issue|bug|problem|regression|race)s? "
+    r"(?:where|that|in which|with|which|when|causing)\b",
     re.IGNORECASE,
 )
 _OF_OTHERS = regex(  # `somebody in another ticket had "Error 804" there, is this the same?`
@@ -201,6 +204,8 @@ def at_last(text: Text, start: int) -> bool:
 
 def denied(text: Text, start: int, end: int) -> bool:
     """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
+    if of_others(text, start):
+        return True
     if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
         closed = _CLOSED.match(text.whole, end, end + 2 * _SHORT)
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
@@ -208,7 +213,7 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
-    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT):
+    if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
     if _TODO.match(text.line_at(start)):
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
@@ -35,6 +35,7 @@ _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a 
 _SHOWN = 300
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
 _PROOF = "user"  # the group that shows the fault, of a message whose first line does not
+_CARD = regex(r"[a-z]{1,2}\d{1,4}|\d{3,4}")  # `p40`, `1080`
 _HEAD, _LEAD = 140, 20  # characters kept of a long line's start, which names the program, and before its message
 
 
@@ -83,7 +84,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
             continue
         around = as_one(_surroundings(text, signature.anchor, parts))
         windows = [near for near in around if _holds_needed(text, signature, *near)]
-        if not windows or not signature.counts_where(text.says):
+        if not windows or not signature.counts_where(partial(_says, text)):
             continue
         end_of_it = ended(text, signature.signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
@@ -101,6 +102,16 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())
                     yield _message(signature, text, match)
+
+
+def _says(text: Text, words: str) -> bool:
+    """Whether the text says `words`; the name of a card or a number does not count within another word or number."""
+    return text.says(words) and (not _CARD.fullmatch(words) or _alone(words).search(text.flat) is not None)
+
+
+@cache
+def _alone(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?<![a-z0-9.])|(?<=[rg]tx)|(?<=tesla)){name}(?:ti|super|nvl|xm|[smgxcdeit])?(?![a-z0-9])")
 
 
 def _holds_needed(text: Text, signature: Signature, start: int, end: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
@@ -50,6 +50,18 @@ _FINE = regex(
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b",
     re.IGNORECASE,
 )
+_WISH = regex(
+    r"\bfeature request\b|\[feature\]|\blog noise\b"
+    r"|\b(?:silence|suppress|mute) (?:\w{2,10} ){0,3}(?:warnings?|lines?|messages?|them|it|that|this|noise|logs?)\b"
+    r"|\b(?:please|could you|can you) (?:\w{2,10} )?(?:add|hide|skip|show|mention|document)\b"
+    r"|\b(?:would|'d) be (?:\w{2,8} )?(?:nice|great|good|cool|helpful|useful) to have\b"
+    r"|\bdocs? (?:PR|feedback|request)\b",
+    re.IGNORECASE,
+)  # what a program should do one day
+_MEANT_SO = regex(
+    r"\b(?:on purpose|by design|deliberately|intentionally|as (?:designed|intended|planned))\b", re.IGNORECASE
+)
+_BUT = regex(r"\b(?:but|however|still|yet|error|errors|fail\w{0,3}|crash\w{0,3}|why|help)\b|\?", re.IGNORECASE)
 _WORD = regex(
     r"[^\W\d_]{1,20}(?:['’-][^\W\d_]{1,12})?[.,;:!?)]{0,3}$|[(\x22'`*_]{1,3}[^\W\d_]{1,20}[\x22'`*_.,;:!?)]{0,4}$"
 )
@@ -65,13 +77,23 @@ _FEW, _MANY = 4, 1500  # words of a sentence; lines that are looked at
 _PLAIN = 0.7  # the share of words in what a person writes
 
 
+def _no_report(line: str) -> bool:
+    """Whether a sentence wishes for something, or says that a thing is meant to be as it is."""
+    return bool(_WISH.search(line) or (_MEANT_SO.search(line) and not _BUT.search(line)))
+
+
+def troubled(text: Text, beside: Collection[str] = ()) -> bool:
+    """Whether somebody says in prose that something is wrong, or asks how to fix it, apart from the lines `beside`."""
+    return any(line not in beside for line in _troubles(text))
+
+
 @kept
-def troubled(text: Text) -> bool:
-    """Whether somebody says in prose that something is wrong, or asks how to fix it."""
+def _troubles(text: Text) -> tuple[str, ...]:
+    """The lines that say so."""
     title = next(filter(str.strip, text.lines), "")
-    if _ERROR.search(title) and not PROMPT.match(title):
-        return True
-    return any(_TROUBLE.search(_FINE.sub(" ", line)) for line in prose(text))
+    first = (title,) if _ERROR.search(title) and not PROMPT.match(title) else ()
+    found = (line for line in prose(text) if _TROUBLE.search(_FINE.sub(" ", line)) and not _no_report(line))
+    return (*first, *found)
 
 
 def prose(text: Text) -> Iterator[str]:

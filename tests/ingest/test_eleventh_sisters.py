@@ -29,6 +29,17 @@ def test_a_card_is_narrow_where_its_port_is_wider_or_not_told(beside: str) -> No
     assert first_finding(beside + CARD + COPIES) == "pcie-width-degraded"
 
 
+def test_a_card_s_port_may_stand_below_it_and_among_others() -> None:
+    beside = PORT.format(8, "").replace("x4", "x8")
+    assert first_finding(CARD + beside + PORT.format(4, "") + COPIES) == "none"
+
+
+def test_a_second_look_at_full_speed_tells_of_an_idle_card() -> None:
+    slow = CARD.replace("Speed 16GT/s, Width x4 (downgraded)", "Speed 8GT/s (downgraded), Width x16")
+    assert first_finding(slow + COPIES) == "pcie-gen-degraded"
+    assert first_finding(slow + "$ lspci -vv | grep LnkSta:\n\t\tLnkSta:\tSpeed 16GT/s, Width x16\n" + COPIES) == "none"
+
+
 def test_one_lane_is_asked_for_no_speed_and_sixteen_are() -> None:
     line = "LnkSta: Speed 5GT/s (downgraded), Width x{}; the bandwidth is low\n"
     assert first_finding(line.format("1 (downgraded)")) == "pcie-width-degraded"
@@ -36,7 +47,7 @@ def test_one_lane_is_asked_for_no_speed_and_sixteen_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpu", "accused"), [("NVIDIA H200", False), ("Tesla P40", True), ("NVIDIA GeForce GTX 1080", True), ("", True)]
+    ("gpu", "accused"), [("NVIDIA H200", False), ("Tesla P40", True), ("NVIDIA GeForce GTX 1080", True), ("", False)]
 )
 def test_the_open_module_is_wrong_only_for_a_gpu_that_it_does_not_support(gpu: str, accused: bool) -> None:
     listed = f"GPU 0: {gpu} (UUID: GPU-11111111-2222-3333-4444-555555555555)\n" if gpu else ""

@@ -79,6 +79,7 @@ _JAX = Fault(
     rank=12,
     any_of=("pythons", "messages"),
     explained_by=("cpu-only-wheel", "cudnn-missing"),
+    of_missing_gpu=True,
     fix="Install tensorflow[and-cuda], which includes the libraries as wheels.",
     references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
 )

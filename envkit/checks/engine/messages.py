@@ -62,9 +62,8 @@ def only_shown(environment: Environment) -> bool:
 def all_messages(environment: Environment) -> tuple[Message, ...]:
     """Every known message of the pasted text, then those of the kernel log and of failed steps that are not in it."""
     pasted = environment.messages.get() if environment.messages.known else ()
-    others = [
-        message for lines in (_log(environment), _last_words(environment)) if lines for message in _in_lines(lines)
-    ]
+    log = () if environment.origin == PASTED else _log(environment)  # of a text it was read with what is around it
+    others = [message for lines in (log, _last_words(environment)) if lines for message in _in_lines(lines)]
     if not others:
         return pasted
     same = {(message.signature, tuple(sorted(message.values.items()))) for message in pasted}

@@ -16,7 +16,7 @@ from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import capability
-from envkit.checks.gpu.gpus import gpus_of, seen_gpus
+from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -153,14 +153,23 @@ def _by_number(environment: Environment) -> bool:
 def _fastest_first(environment: Environment, matrix: Matrix) -> bool:
     """True where no GPU is newer or larger than one before it, in the order of PCI addresses."""
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None]
+    if all(gpu.address for gpu in gpus):
+        gpus.sort(key=lambda gpu: gpu.address)
+    elif any(gpu.address for gpu in gpus) or any(gpu.pci is not None for gpu in gpus):
+        return False  # a list without addresses is in their order
     described = [
-        (own, gpu.nvml.memory_bytes)
-        for gpu in sorted(gpus, key=lambda gpu: gpu.address)
-        for own in [capability(gpu)]
-        if gpu.address and own and gpu.nvml is not None and gpu.nvml.memory_bytes
+        (own, memory) for gpu in gpus for own in [capability(gpu)] for memory in [_memory(gpu)] if own and memory
     ]
     steps = zip(described, described[1:], strict=False)
     return len(described) == len(gpus) and all(a[0] >= b[0] and a[1] >= b[1] for a, b in steps)
+
+
+def _memory(gpu: SeenGpu) -> float:
+    """Its bytes, or as many as a model of that name has; 0 where neither is known."""
+    if gpu.nvml is not None and gpu.nvml.memory_bytes:
+        return float(gpu.nvml.memory_bytes)
+    sizes = {model.memory_gb for model in gpu.models if model.memory_gb}
+    return sizes.pop() * 2**30 if len(sizes) == 1 else 0.0
 
 
 _ASK_SCHEDULER = Remedy(

@@ -24,6 +24,7 @@ _LOOP = regex(r"^\s{0,8}(?:for|while|with|if|try|def)\b|; ?for\b", 8)  # 8: MULT
 _PLAIN = regex(r"[A-Za-z_][\w.]{1,60}(?:\([\d'\"A-Za-z_:]{0,20}\))?")
 _VALUE = regex(r"\[[^\]\n]{0,400}\]|\([^)\n]{0,80}\)|'[^'\n]{0,200}'|[^\s,]{1,200}")
 _NAME = regex(r"[A-Z][\w./-]{1,20}(?: [\w./-]{1,20}){0,6}?(?= [(\['\d]| (?:None|True|False)\b|$)")
+_LAST_NAME = regex(r"[A-Z][\w ./-]{1,80}$")
 _LONGEST = 600  # characters of one call or line
 _FILE = regex(r"(?P<module>torch|tensorflow|jax|numpy)\.__file__")
 
@@ -68,10 +69,11 @@ def _arguments(code: str) -> list[str]:
 def _values(asked: list[str], answer: str, offset: int) -> Iterator[Clue]:
     rest, path = answer[:_LONGEST].strip(), ""
     versions: dict[str, str] = {}
-    for argument in asked:
+    for number, argument in enumerate(asked, start=1):
         if not _PLAIN.fullmatch(argument):
             return
-        value = (_NAME if "device_name" in argument else _VALUE).match(rest)
+        shape = _VALUE if "device_name" not in argument else _LAST_NAME if number == len(asked) else _NAME
+        value = shape.match(rest)
         if value is None:
             return
         rest = rest[value.end() :].lstrip()

@@ -15,6 +15,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.ingest.clues import Clue, Fact, Framework, GpuClue, GpusIncomplete, Listing, Package, PythonFact, reader
 from envkit.ingest.text import Text
+from envkit.model import CallResult
 
 _ASKED = regex(
     r"^(?:>>> |In \[\d{1,4}\]: |[^\n]{0,80}python3? -c [\"'](?:import \w+; ?)?"
@@ -93,6 +94,11 @@ def _torch_cuda(answer: str, offset: int) -> Iterator[Clue]:
         yield Framework("pytorch", {"cuda_known": True}, offset)
 
 
+def _torch_hip(answer: str, offset: int) -> Iterator[Clue]:
+    if answer[:1].isdigit():
+        yield Framework("pytorch", {"rocm": True}, offset)
+
+
 def _arch_list(answer: str, offset: int) -> Iterator[Clue]:
     if not answer.endswith("]"):
         return  # a list that was cut off would say that the build lacks architectures
@@ -145,6 +151,11 @@ def _python(answer: str, offset: int) -> Iterator[Clue]:
         yield PythonFact("version", Version.parse(match.group(1)), offset)
 
 
+def _jax_devices(answer: str, offset: int) -> Iterator[Clue]:
+    if answer.startswith(("[CudaDevice(", "[GpuDevice(", "[cuda(")):
+        yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)
+
+
 def _tf_cuda_built(answer: str, offset: int) -> Iterator[Clue]:
     if answer == "False":
         yield Framework("tensorflow", {"cuda_known": True}, offset)
@@ -154,11 +165,13 @@ _ANSWERS: tuple[tuple[re.Pattern[str], Callable[[str, int], Iterator[Clue]]], ..
     (regex(r"torch\.__version__"), _version_of("torch")),
     (regex(r"(?:tf|tensorflow)\.__version__"), _version_of("tensorflow")),
     (regex(r"jax\.__version__"), _version_of("jax")),
+    (regex(r"jax\.(?:local_)?devices\(\)"), _jax_devices),
     (regex(r"jaxlib\.__version__"), _version_of("jaxlib")),
     (regex(r"(?:mx|mxnet)\.__version__"), _version_of("mxnet")),
     (regex(r"(?:np|numpy)\.__version__"), _version_of("numpy")),
     (regex(r"torchvision\.__version__"), _version_of("torchvision")),
     (regex(r"torch\.version\.cuda"), _torch_cuda),
+    (regex(r"torch\.version\.hip"), _torch_hip),
     (regex(r"torch\.cuda\.get_arch_list\(\)"), _arch_list),
     (regex(r"torch\.cuda\.get_device_capability\((?:0|'cuda')?\)"), _capability),
     (regex(r"torch\.cuda\.get_device_name\((?:0|'cuda')?\)"), _device_name),

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.ingest.answers import acknowledged
+from envkit.ingest.answers import acknowledged, command_above
 from envkit.ingest.clues import Clue, Variable, reader
+from envkit.ingest.computed import used
 from envkit.ingest.text import Text
+from envkit.ingest.trouble import troubled
 
 _NAMES = (
     r"(?:CUDA_[A-Z0-9_]{2,40}|NVIDIA_[A-Z_]{3,40}|NCCL_[A-Z0-9_]{2,40}|GLOO_SOCKET_IFNAME|LD_LIBRARY_PATH|LD_PRELOAD|"
@@ -61,6 +63,8 @@ _QUOTED = regex(
 )
 _COMMAND = regex(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
 _DEVICE = regex(r"-?\d{1,4}|(?:GPU|MIG)-[\w/-]{1,80}|NoDevFiles|none|void|all|", re.IGNORECASE)
+_HIDING = ("", "-1")
+_HIDDEN = regex(r"\bCUDA_VISIBLE_DEVICES=")
 _REPLACED = regex(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 
 
@@ -93,9 +97,17 @@ def read(text: Text) -> Iterator[Clue]:
                 _DEVICE.fullmatch(item.strip()) for item in value.split(",")
             ):
                 continue  # words about the variable, as in "= one of the cards"
-            for_one_command = pattern is _INLINE and acknowledged(text, match.start())
+            for_one_command = pattern is _INLINE and (
+                acknowledged(text, match.start()) or (value in _HIDING and _used_without(text, match.start()))
+            )
             if not for_one_command and _is_value(value):
                 yield Variable(match["name"], value, match.start())
+
+
+def _used_without(text: Text, offset: int) -> bool:
+    """Whether a later command that hides no GPU used one, and nobody tells of trouble: the first was to have none."""
+    last = used(text)
+    return last > offset and not _HIDDEN.search(command_above(text, last)) and not troubled(text)
 
 
 def _is_value(value: str) -> bool:

@@ -1,0 +1,76 @@
+"""What a later answer settles where nobody tells of trouble: a driver that answers is there, a GPU that computes works.
+
+An installer complained and went on; a container failed before one that has the GPU; a node's devices are all in use.
+"""
+
+from __future__ import annotations
+
+import re
+
+from envkit._startup.regex import regex
+from envkit.ingest.answers import command_above
+from envkit.ingest.computed import used
+from envkit.ingest.sessions import ENGINES, inside_container, machine_of
+from envkit.ingest.text import Text
+from envkit.model.kept import kept
+
+_NO_DRIVER = frozenset(
+    (
+        *("dkms-build-failed", "driver-dropped-gpu", "driver-library-mismatch", "driver-module-not-loaded"),
+        *("driver-not-installed",),
+        *("driver-repos-mixed", "gsp-firmware-missing", "kernel-headers-missing", "module-missing-for-running-kernel"),
+        *("no-gpu-on-pci", "nouveau-loaded", "nova-core-bound", "nvml-library-missing", "optimus-gpu-off"),
+        *("runfile-over-packages", "secure-boot-unsigned-module"),
+    )
+)  # with which nvidia-smi has no answer
+_NO_CUDA = frozenset(
+    (
+        *("device-node-permission", "device-nodes-missing", "driver-lib-mismatch-803", "error-802-other-causes"),
+        *("fabric-manager-not-running", "fabric-manager-version-mismatch", "libcuda-stub-loaded", "mps-unreachable"),
+        *("tf-finds-no-driver", "uvm-module-not-loaded", "wsl-libcuda-missing"),
+    )
+)  # with which no program computes
+_IN_CONTAINER = frozenset(
+    (
+        *("cdi-unresolvable", "container-no-gpu-injected", "docker-no-nvidia-runtime", "engine-without-cdi"),
+        *("rootless-cgroups", "selinux-blocks-device"),
+    )
+)
+_DEVICES = frozenset(("fabric-manager-not-running", "fabric-manager-version-mismatch"))  # of all programs at all times
+_SMI = regex(
+    r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |^# gpu {1,8}pwr {1,8}gtemp"
+    r"|^\| NVIDIA-SMI \d[^\n]{0,60}(?:Driver|KMD) Version: \d",
+    re.MULTILINE,
+)
+_INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
+_FULL = "docker-no-nvidia-runtime/insufficient"
+_GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
+
+
+def full_node(text: Text, signature: str) -> bool:
+    """Whether pods wait for devices of a node that has them: others use them."""
+    if signature != _FULL:
+        return False
+    counts = [int(match["number"]) for match in text.matches(_GIVEN, "nvidia.com/")]
+    return bool(counts) and all(counts)
+
+
+def answered_later(text: Text, signature: str, offset: int) -> bool:
+    """Whether an answer below `offset` shows that what such a message tells of is no more so."""
+    check = signature.partition("/")[0]
+    if check in _NO_DRIVER:
+        return any(place > offset for place in answers_of_driver(text)) or used(text) > offset
+    if check in _NO_CUDA:
+        return used(text) > offset or (check in _DEVICES and used(text) >= 0)
+    return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
+
+
+def _inside(text: Text, offset: int) -> bool:
+    command = command_above(text, offset)
+    return inside_container(text, offset) or machine_of(command) in ENGINES or _INSIDE.match(command) is not None
+
+
+@kept
+def answers_of_driver(text: Text) -> tuple[int, ...]:
+    """Where nvidia-smi lists GPUs."""
+    return tuple(match.start() for match in text.matches(_SMI, "GPU ", "NVIDIA-SMI", "# gpu "))

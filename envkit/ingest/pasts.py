@@ -1,0 +1,67 @@
+"""Whether a sentence tells of a trouble of another time or place: one that is cured since, or that others had."""
+
+from __future__ import annotations
+
+import re
+
+from envkit._startup.regex import regex
+from envkit.ingest.text import Text
+
+_REACH = 300  # characters before a mention, of its own line
+_BEHIND = 240  # characters behind it
+_WAS_SO = regex(  # `earlier I had "…" and "…", gone with the new driver`: what is told of another time
+    r"\b(?:earlier|before|previously|formerly|once|back then|at first|initially|früher|vorher|zuerst)\b[^.\n]{0,60}"
+    r"\b(?:I|we|it|this|there|ich|wir)\b[^.\n]{0,24}\b(?:had|got|saw|gave|was|were|showed|printed|hatte\w{0,2}|kam)\b"
+    r"[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
+_NO_MORE = regex(
+    r"[^.\n]{0,80}[,;:-] {0,2}(?:it(?:'s| is)? |that(?:'s| is)? |both |all |now |since )?"
+    r"(?:is |are |was |were )?(?:all )?"
+    r"(?:gone|solved|fixed|resolved|cured|never (?:since|again)|not since|no more|weg|behoben)\b(?! ?\?)",
+    re.IGNORECASE,
+)
+_USED_TO = regex(  # `with the old driver I used to see "…"`, `a sample from the forum: "…"`
+    r"\bused to (?:see|get|have|show|print|lose|fail|crash|hang|say)\b[^.\n]{0,40}$"
+    r"|\b(?:you|one)(?:'d| would) (?:otherwise )?(?:get|see|hit|have|run into)\b[^.\n]{0,40}$"
+    r"|\bnot (?:from )?(?:my|our) (?:own )?(?:box|machine|log|system|server|node|PC|case)\b[^.\n]{0,40}$"
+    r"|\b(?:copied|quoted|taken|sample|example) from (?:the|a|an|another) (?:\w{2,12} )?"
+    r"(?:forum|web|internet|docs?|issue|thread|blog)\b[^.\n]{0,40}$",
+    re.IGNORECASE,
+)
+_FINE_SINCE = regex(
+    r"(?:(?!\b(?:not|but|until|again|still)\b|n't\b)[^\n]){0,120}?"
+    r"\b(?:fine|well|good|ok|okay|stable|quiet|clean)\b(?: (?:ever|again))? since\b(?! ?(?:\?|I |the ))",
+    re.IGNORECASE,
+)
+_ONCE_SO = regex(
+    r"(?:(?!\b(?:not|but|still)\b|n't\b)[^\n]){0,160}?\bused to \w[^\n]{0,160}?"
+    r"\b(?:(?:is|are|was|were|been) (?:now )?)?(?:gone|fixed|solved|resolved)\b",
+    re.IGNORECASE,
+)
+_REPLACED = regex(
+    r"(?:(?!\b(?:not|but|still|again)\b|n't\b)[^\n]){0,60}?[,;.] {0,2}(?:then |so )?the (?:\w{2,12} ){1,2}"
+    r"(?:was|were|has been|have been|got) (?:replaced|exchanged|swapped|reseated|repaired)\b"
+    r"(?![^\n]{0,120}\b(?:but|still|again|same|persists?)\b)",
+    re.IGNORECASE,
+)
+_RELEASE_NOTE = regex(r"\s{0,12}[-*•] (?:Fix(?:ed|es)?|Resolved|Worked around) (?:an?|some|several|the) \w")
+
+
+def of_others(text: Text, start: int) -> bool:
+    """Whether what stands at `start` used to be so, is quoted from another machine, or is of release notes."""
+    if _RELEASE_NOTE.match(text.line_at(start)):
+        return True
+    return _USED_TO.search(text.whole, _first(text, start), start) is not None
+
+
+def cured_since(text: Text, start: int, end: int) -> bool:
+    """Whether words behind `end` say that it is over, and how: a part was replaced, all is well since."""
+    if any(words.match(text.whole, end, end + _BEHIND) for words in (_ONCE_SO, _FINE_SINCE, _REPLACED)):
+        return True
+    before = _WAS_SO.search(text.whole, _first(text, start), start)
+    return before is not None and _NO_MORE.match(text.whole, end, end + _BEHIND) is not None
+
+
+def _first(text: Text, start: int) -> int:
+    return max(text.whole.rfind("\n", 0, start) + 1, start - _REACH)
