@@ -188,7 +188,9 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
         if node.accessible is False and _NEEDED.fullmatch(node.path) and node not in others
     ]
     refused = answered(environment, "nvml", "NO_PERMISSION")
-    if closed or refused:
+    if not closed and seen(environment, _CLOSED.id, "detail-rootless"):
+        yield _rootless(environment, refused)
+    elif closed or refused:
         yield _closed(environment, closed, refused)
     elif reported := _reported_closed(environment):
         yield reported
@@ -227,21 +229,24 @@ def _joined(group: str) -> Remedy:
     )
 
 
+def _rootless(environment: Environment, refused: tuple[Evidence, ...]) -> Outcome:
+    """A container of an ordinary user drops that user's groups, and with them the right to open the files."""
+    return _CLOSED.found(
+        refused or message_evidence(environment, seen(environment, _CLOSED.id)),
+        title="The rootless container is not allowed to open the GPU",
+        remedy=remedy(
+            environment,
+            "On this host, only root and one group may open the device files, and a rootless container drops your "
+            "groups. Keep them with the first command, which needs the runtime crun. If it still fails, let every "
+            "user open the files: the second changes the module's option, which takes effect after a reboot.",
+            "keep-groups",
+        ),
+    )
+
+
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:
     source = environment.driver.device_nodes.source
     nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
-    if not closed and seen(environment, _CLOSED.id, "detail-rootless"):
-        return _CLOSED.found(
-            refused,
-            title="The rootless container is not allowed to open the GPU",
-            remedy=remedy(
-                environment,
-                "On this host, only root and one group may open the device files, and a rootless container drops your "
-                "groups. Keep them with the first command, which needs the runtime crun. If it still fails, let every "
-                "user open the files: the second changes the module's option, which takes effect after a reboot.",
-                "keep-groups",
-            ),
-        )
     groups = {node.group for node in closed if node.group and node.group != "root"}
     owner = named(seen(environment, _CLOSED.id, "detail-owner"), "group")
     if owner and in_container(environment):
