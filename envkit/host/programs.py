@@ -53,11 +53,10 @@ class Programs:
     def asked_for(self, program: str) -> str | None:
         """The path of a program that a person asked us to run, which need be on no list; None where there is none.
 
-        It is the first on PATH or in the system's folders that nobody else can change. Raises StepFailed where all can
-        be changed.
+        It is the first on PATH that nobody else can change. Raises StepFailed where all can be changed.
         """
         reason = ""
-        for folder in dict.fromkeys((*self._folders, *_SYSTEM_FOLDERS)):
+        for folder in self._folders:
             path = f"{folder}/{program}"
             if not _is_executable(path):
                 continue
