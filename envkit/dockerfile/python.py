@@ -24,7 +24,7 @@ _PLAIN = regex(
     r"(?m)^(?:sudo )?(?:ln|update-alternatives) [^\n]*?"
     r"(?:python(\d)\.(\d+) \S*/python(?: |$)|/python python \S*/python(\d)\.(\d+)\b)"
 )
-_OF_CONDA = regex(r"\bpython[= ]+=?(\d)\.(\d+)")
+_OF_CONDA = regex(r"(?<![\w.-])python[= ]+=?(\d)\.(\d+)")
 _CONDA = regex(r"conda|mamba|miniforge")
 _MAJOR = regex(r"\b(?:python|pip)(\d)")
 _TAG = regex(r"(\d)\.(\d+)")

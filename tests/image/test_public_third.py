@@ -108,6 +108,13 @@ WARNS = {
     ),
 }
 SILENT = {
+    "a package whose name ends with python": (
+        "image.python-without-package",
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN wget https://repo.anaconda.com/miniconda/"
+        "Miniconda3-py38_4.9.2-Linux-x86_64.sh -O m.sh && bash m.sh -b -p /opt/conda\n"
+        "RUN /opt/conda/bin/pip install opencv-python==4.5.1.48\n"
+        "RUN /opt/conda/bin/pip install tensorflow==2.4.1\n",
+    ),
     "torchvision beside torch": ("image.requirements-clash", f"{PIP}RUN pip3 install torch==2.6.0 torchvision\n"),
     "torchvision is there": (
         "image.requirements-clash",
