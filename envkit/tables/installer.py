@@ -85,6 +85,16 @@ class PlaceRow:
     sources: tuple[str, ...]
 
 
+@table("installer_names.csv", "place", "name")
+@record
+class NameRow:
+    """A shell pattern of names that tools themselves make at the top of a toolkit's or an environment's directory."""
+
+    place: str  # toolkit or environment
+    name: str
+    sources: tuple[str, ...]
+
+
 @table("installer_space.csv", "item", "cuda")
 @record
 class SpaceRow:
