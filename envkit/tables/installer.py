@@ -148,6 +148,8 @@ class DriverPackageRow:
     packages: tuple[str, ...]
     stream: str  # of the dnf module nvidia-driver; '' where the packages are in none
     headers: tuple[str, ...]
+    origin: str  # nvidia: only NVIDIA's own repository has them; '' where distributions have them, too
+    screenless: bool  # without the parts for a display: the first choice for data-center GPUs
     sources: tuple[str, ...]
 
 
