@@ -42,11 +42,13 @@ def script_plan(
     with_driver: bool = False,
     toolkit: bool | None = None,
     components: tuple[str, ...] = (),
+    cuda_of_wheels: bool = False,
 ) -> Plan | NoPlan:
     """The plan that a script can carry out for the request, or why there is none. Raises EnvkitError.
 
     `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
     there is nothing else to install. `components` are the only parts of it that are wanted.
+    `cuda_of_wheels`: the request's CUDA is that of the frameworks' packages (torch==2.6.0+cu118), which bring it along.
     """
     if components:
         from envkit.install.parts import check_names
@@ -59,7 +61,8 @@ def script_plan(
             "--no-toolkit: without --framework or --with-driver there is nothing to install.",
             "Add one of them, or omit --no-toolkit.",
         )
-    wanted = (request.cuda is not None or not request.frameworks or bool(components)) if toolkit is None else toolkit
+    by_version = request.cuda is not None and not cuda_of_wheels
+    wanted = (by_version or not request.frameworks or bool(components)) if toolkit is None else toolkit
     request = replace(request, needs_toolkit=wanted, with_driver=with_driver)
     plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
