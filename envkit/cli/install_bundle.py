@@ -31,7 +31,7 @@ def make_bundle(work: Installation, script: str, path: str, accept_unverified: b
     check_bundle(work, accept_unverified)
     folder = make_folder(path)
     kept = folder / "install.sh"
-    if kept.exists() and _GENERATED not in kept.read_bytes():
+    if kept.exists() and _GENERATED not in (there := kept.read_bytes()) and there != script.encode():
         raise EnvkitError(f"--bundle: {kept} exists and is not part of a bundle.", "Choose an empty directory.")
     if not kept.exists() and any((folder / "wheels").glob("*.whl")):
         raise EnvkitError(

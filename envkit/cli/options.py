@@ -88,7 +88,8 @@ _OPTIONS = [
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL set the distribution mirrors of images (install scripts keep the machine's). Repeatable.",
+        help="Use a mirror for a download host. apt=URL and yum=URL set an image's package mirrors; install scripts "
+        "keep the machine's. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),
