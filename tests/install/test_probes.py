@@ -257,7 +257,7 @@ def test_an_import_that_fails_without_words_is_told_with_those_of_its_package(tm
     """As ONNX Runtime does with a NumPy that it was not compiled for."""
     text = scripted(plan(None, "onnxruntime"), ScriptOptions(), Mirrors())
     (tmp_path / "onnxruntime.py").write_text(
-        "import sys\nsys.stderr.write('AttributeError: _ARRAY_API not found\\n')\nsys.stderr.flush()\nraise ImportError\n"
+        "import sys\nprint('AttributeError: _ARRAY_API not found', file=sys.stderr, flush=True)\nraise ImportError\n"
     )
     (tmp_path / "env/bin").mkdir(parents=True)
     (tmp_path / "env/bin/python").symlink_to(sys.executable)
