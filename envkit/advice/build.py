@@ -8,7 +8,7 @@ from math import ceil
 
 from envkit._startup.records import record
 from envkit.advice.cards import Card
-from envkit.compat.module_flavors import flavors_of
+from envkit.compat.module_flavors import APART, flavors_of
 from envkit.solver.guide import runs
 from envkit.tables import Matrix
 from envkit.tables.advice import BuildSize, Network, PowerPlug, rules
@@ -266,11 +266,7 @@ def _driver(machine: Machine) -> Iterator[Judgement]:
     open_only = [name for name, flavor in flavors if not flavor.proprietary]
     proprietary_only = [name for name, flavor in flavors if not flavor.open]
     if open_only and proprietary_only:
-        told = (
-            f"on Linux, {', '.join(open_only)} needs the open kernel module and {', '.join(proprietary_only)} the "
-            "proprietary one, and a system loads only one of them: use two machines, or give one of the cards to a "
-            "virtual machine"
-        )
+        told = f"on Linux, {APART.format(', '.join(open_only), ', '.join(proprietary_only))}"
         yield Judgement("fail", "driver", told, tuple(dict.fromkeys(key for _, row in flavors for key in row.sources)))
 
 

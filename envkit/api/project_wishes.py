@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError, SourceError
 from envkit.project.wishes import PINS, WRITTEN, ProjectWishes, wishes
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _OPTION = "--project"
+_PYPROJECT = "pyproject.toml"
 
 
 @record
@@ -35,6 +36,9 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
     with limited(f"{_OPTION}: {path}"):
         names = _files(path)
         manifests = [_manifest(name, architecture) for name in names]
+        beside = _python_beside(names, manifests, architecture)
+        if beside is not None:
+            manifests[-1] = replace(manifests[-1], requires_python=beside.requires_python)
         asked = wishes(manifests[0], manifests[-1], matrix)
     written = names[-1]
     if not asked.frameworks:
@@ -43,7 +47,8 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
             "Name one with --framework; envkit matrix frameworks lists them.",
         )
     is_list = manifests[-1].kind == "requirements" and not manifests[-1].locked
-    return Project(names, asked, os.path.basename(written) if is_list else "")
+    files = (*names, os.path.join(os.path.dirname(names[-1]), _PYPROJECT)) if beside is not None else names
+    return Project(files, asked, os.path.basename(written) if is_list else "")
 
 
 def _files(path: str) -> tuple[str, ...]:
@@ -61,6 +66,16 @@ def _files(path: str) -> tuple[str, ...]:
             f"Name a file, or a directory that has one of {', '.join((*WRITTEN, *PINS))}.",
         )
     return found
+
+
+def _python_beside(names: tuple[str, ...], manifests: list[Manifest], architecture: str) -> Manifest | None:
+    """The project's pyproject.toml, where that alone says which Python it requires."""
+    path = os.path.join(os.path.dirname(names[-1]), _PYPROJECT)
+    told = any(one.python is not None or one.requires_python for one in manifests)
+    if told or path in names or os.path.basename(names[-1]) not in WRITTEN or not os.path.isfile(path):
+        return None
+    found = _manifest(path, architecture)
+    return found if found.requires_python else None
 
 
 def _manifest(path: str, architecture: str) -> Manifest:

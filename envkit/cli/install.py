@@ -120,7 +120,12 @@ Examples:
 )
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
-@click.option("--bundle", metavar="DIR", help="Download everything into DIR for use with the script's --offline DIR.")
+@click.option(
+    "--bundle",
+    metavar="DIR",
+    help="Download the script's files and Python packages into DIR for the script's --offline DIR. System packages and "
+    "driver packages are not included.",
+)
 def install(**given: Any) -> int:
     """Print an unattended install script (bash) for the chosen versions; --run executes it.
 
@@ -145,6 +150,7 @@ def install(**given: Any) -> int:
         with_driver=options.script.with_driver,
         toolkit=options.toolkit,
         components=options.script.components,
+        cuda_of_wheels=options.plan.project is not None and options.plan.words.cuda is None,
     )
     if options.plan.as_json:
         from envkit.cli.resolve import exit_code, plan_json
@@ -165,6 +171,8 @@ def _options(given: dict[str, Any]) -> InstallOptions:
 
     options = InstallOptions(plan_options(given), taken(ScriptOptions, given), **given)
     check_options(options.script, windows=options.plan.words.os_id == WINDOWS)
+    if options.toolkit is False and options.script.toolkit_path:
+        raise RequestError("--toolkit-path: --no-toolkit installs no toolkit.", "Omit one of them.")
     if options.run_here and options.plan.target != "this":
         raise RequestError(
             '--run installs on this machine, so --target must be "this" (the default).', "Omit --target."
@@ -220,6 +228,8 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
 
     output = options.plan.output
     made = formatted(work, script, options.form, output)
+    if made.note:
+        say(f"Note: {made.note}")
     write_output(made.text, output, executable=options.form == FIRST, told=made.use)
     return 0
 

@@ -28,7 +28,7 @@ def deliver_windows(plan: Plan | NoPlan, options: InstallOptions, mirrors: Mirro
     linux = {"--run": options.run_here, "--bundle": options.bundle is not None, "--format": options.form != FIRST}
     for option, given in linux.items():
         if given:
-            raise RequestError(f"{option}: this is for Linux; the script for Windows runs there.", "Omit it.")
+            raise RequestError(f"{option}: the PowerShell script for Windows has no such option.", "Omit it.")
     work = windows_installation(plan, options.script, mirrors)
     for note in work.notes:
         say(f"Note: {note}")

@@ -44,7 +44,12 @@ _OPTIONS = [
     click.option(
         "--cuda", metavar="SPEC", shell_complete=complete_cuda, help="CUDA version, e.g. 9.0, 12.4.1, or '>=12'."
     ),
-    click.option("--cudnn", metavar="SPEC", shell_complete=complete_cudnn, help="cuDNN version, e.g. 7.6 or '>=9'."),
+    click.option(
+        "--cudnn",
+        metavar="SPEC",
+        shell_complete=complete_cudnn,
+        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it into each complete toolkit.",
+    ),
     click.option("--python", metavar="SPEC", shell_complete=complete_python, help="Python version, e.g. 3.10."),
     click.option(
         "--os",
@@ -83,7 +88,8 @@ _OPTIONS = [
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL set the distribution mirrors. Repeatable.",
+        help="Use a mirror for a download host. apt=URL and yum=URL set an image's package mirrors; install scripts "
+        "keep the machine's. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

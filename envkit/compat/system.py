@@ -76,7 +76,9 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     if default.status != "fail":
         return default
     hints = {
-        CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
+        CompilerEffort.INSTALL: (
+            f"gcc-{other_gcc(system, toolkit)} is needed, which install scripts add; pass it with nvcc -ccbin"
+        ),
         CompilerEffort.UNKNOWN: (
             f"it is not known which other GCC releases {system.title} has: frameworks run, but nvcc needs "
             "a different GCC"

@@ -15,6 +15,7 @@ from envkit.install.model import (
     Download,
     FetchParts,
     Installation,
+    InstallDriver,
     InstallFramework,
     ToolkitPart,
 )
@@ -83,6 +84,13 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
         raise EnvkitError(
             "--bundle: it does not include packages, so a driver from NVIDIA's repository cannot be part of it.",
             "Omit --nvidia-repository, or bundle a driver's runfile: --driver-runfile",
+        )
+    driver = next((step for step in work.steps if isinstance(step, InstallDriver)), None)
+    if driver is not None and driver.file is None and driver.chosen_path is None:
+        raise EnvkitError(
+            "--bundle: it does not include packages, and this driver comes only as packages.",
+            "Pass the URL of the driver's runfile (--driver-runfile), or omit --bundle and give the machine a local "
+            "mirror of the packages (the script's --system-packages).",
         )
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is not None and python.way == "conda":

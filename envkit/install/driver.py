@@ -9,7 +9,7 @@ from envkit.base.errors import EnvkitError, RequestError
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.install.commands import installer_options, option_for
-from envkit.install.driver_packages import module_for, others_for, packages_for
+from envkit.install.driver_packages import module_for, others_for, packages_for, refuse_apart
 from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
 from envkit.install.repository import add_repository, its_own_first
@@ -42,6 +42,7 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
             "found here.",
             "Specify it: --gpu 'GeForce RTX 3090' or --gpu 8.6",
         )
+    refuse_apart(plan.request.gpus)
     minimum = plan.choice.minimum_driver
     if minimum is None:
         raise EnvkitError("No minimum driver for this plan is known to envkit.", "Install a current driver manually.")

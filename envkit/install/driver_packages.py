@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envkit.base.errors import EnvkitError
+from envkit.compat.module_flavors import APART
 from envkit.install.model import DriverPackage
 from envkit.solver.request import TargetGpu
 from envkit.tables.installer import DriverPackageRow, ModuleRow, for_os
@@ -22,6 +23,18 @@ def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
     if may_open and (branch.open_kernel_module in _OPEN_BY_DEFAULT or not may_close):
         return "open"
     return "proprietary" if may_close else None
+
+
+def refuse_apart(gpus: tuple[TargetGpu, ...]) -> None:
+    """Raises EnvkitError for GPUs of which some need the open kernel module and others the proprietary one."""
+    rows = [(str(gpu), _module_row(gpu)) for gpu in gpus]
+    open_only = [name for name, row in rows if not row.proprietary]
+    proprietary_only = [name for name, row in rows if not row.open]
+    if open_only and proprietary_only:
+        raise EnvkitError(
+            f"No driver serves all these GPUs: {APART.format(', '.join(open_only), ', '.join(proprietary_only))}.",
+            "Name only the GPUs of one kind with --gpu.",
+        )
 
 
 def drives(module: str, branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> bool:
@@ -48,10 +61,13 @@ def packages_for(
     """The packages to try: what the distribution itself recommends, then branches, lasting ones first, newest first.
 
     A package of no branch that is before all others in the table is the recommended one: Debian updates its
-    nvidia-driver, while its packages of branches stay behind. `last`: the last branch for the GPUs. A name on offer may
-    change its branch, so each package comes with the branches that its module may be of.
+    nvidia-driver, while its packages of branches stay behind. Data-center GPUs get those without a display first.
+    `last`: the last branch for the GPUs. A name on offer may change its branch, so each package comes with the branches
+    that its module may be of.
     """
     rows = _rows(os_id)
+    if all(gpu.data_center for gpu in gpus):
+        rows.sort(key=lambda row: not row.screenless)
     spans = _spans(branches, gpus, last)
     preferred = {module_for(branch, gpus) for branch in branches}
     branches = sorted(branches, key=lambda branch: branch.kind not in _LASTING)
@@ -113,4 +129,4 @@ def _span(
 def _package(row: DriverPackageRow, branch: str, span: tuple[int | None, int | None]) -> DriverPackage:
     # {version} stays: the script puts in the version that it finds on offer
     names: Iterator[str] = (name.replace(_BRANCH, branch) for name in row.packages)
-    return DriverPackage(tuple(names), row.stream.replace(_BRANCH, branch), *span)
+    return DriverPackage(tuple(names), row.stream.replace(_BRANCH, branch), *span, row.origin)

@@ -77,6 +77,7 @@ class DriverPackage:
     stream: str
     first_branch: int | None
     last_branch: int | None  # None: no later one is known to be unfit
+    origin: str = ""  # nvidia: only NVIDIA's own repository has it
 
 
 @record

@@ -67,7 +67,10 @@ def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
                 f"Use a different path: {name} /opt/NAME",
             )
         if _is_the_systems(path):
-            raise RequestError(f"{name}: {path} is a system directory.", f"Use a separate directory: {name} /opt/NAME")
+            raise RequestError(
+                f"{name}: {path} is a system directory or directly below one.",
+                f"Use a separate directory: {name} /opt/NAME",
+            )
 
 
 def _check_driver(options: ScriptOptions) -> None:

@@ -9,6 +9,7 @@ from envkit.base.errors import EnvkitError, RequestError
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import needs_system_cuda
+from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from envkit.tables.rows import PythonSource
 
 # What is judged of a toolkit and its cuDNN, and says nothing of a driver.
-_OF_A_TOOLKIT = (
+_OF_A_TOOLKIT: tuple[str, ...] = (
     "compiler-fits-nvcc",
     "cuda-version",
     "cudnn-version",
@@ -30,6 +31,8 @@ _OF_A_TOOLKIT = (
     "runfile-for-architecture",
     "runfile-on-os",
 )
+# What is judged of the driver for a toolkit that nobody asked for.
+_OF_ITS_DRIVER = ("gpu-last-driver", "minimum-driver")
 
 
 def script_plan(
@@ -39,11 +42,13 @@ def script_plan(
     with_driver: bool = False,
     toolkit: bool | None = None,
     components: tuple[str, ...] = (),
+    cuda_of_wheels: bool = False,
 ) -> Plan | NoPlan:
     """The plan that a script can carry out for the request, or why there is none. Raises EnvkitError.
 
     `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
     there is nothing else to install. `components` are the only parts of it that are wanted.
+    `cuda_of_wheels`: the request's CUDA is that of the frameworks' packages (torch==2.6.0+cu118), which bring it along.
     """
     if components:
         from envkit.install.parts import check_names
@@ -56,7 +61,8 @@ def script_plan(
             "--no-toolkit: without --framework or --with-driver there is nothing to install.",
             "Add one of them, or omit --no-toolkit.",
         )
-    wanted = (request.cuda is not None or not request.frameworks or bool(components)) if toolkit is None else toolkit
+    by_version = request.cuda is not None and not cuda_of_wheels
+    wanted = (by_version or not request.frameworks or bool(components)) if toolkit is None else toolkit
     request = replace(request, needs_toolkit=wanted, with_driver=with_driver)
     plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
@@ -145,11 +151,17 @@ def _way(plan: Plan) -> str:
 
 
 def _driver_alone(plan: Plan) -> Plan:
-    left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in _OF_A_TOOLKIT}
+    """The plan of a driver. Where no CUDA was asked for, any driver that knows the GPUs will do."""
+    relations, minimum = _OF_A_TOOLKIT, plan.choice.minimum_driver
+    if plan.request.cuda is None:
+        knowledge = knowledge_of(Matrix.load())
+        firsts = [first for gpu in plan.request.gpus if (first := knowledge.first_driver(gpu)) is not None]
+        relations, minimum = (*_OF_A_TOOLKIT, *_OF_ITS_DRIVER), max(firsts, default=minimum)
+    left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in relations}
     return replace(
         plan,
-        choice=Choice(plan.choice.architecture, os=plan.choice.os, minimum_driver=plan.choice.minimum_driver),
-        verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in _OF_A_TOOLKIT),
+        choice=Choice(plan.choice.architecture, os=plan.choice.os, minimum_driver=minimum),
+        verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in relations),
         alternatives=(),
         warnings=tuple(warning for warning in plan.warnings if warning not in left_out),
     )

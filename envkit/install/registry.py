@@ -23,7 +23,10 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
 _FOLDERS = ("toolkit", "environment")
 _HALF = ("started", "failed", "interrupted")
 _COLUMNS = 3  # that every line of the notes has at least
-_NO_TOOLKIT = "For a toolkit installed with --no-symlink or without root, run: . DIR/envkit.sh"
+_NO_TOOLKIT = (
+    "It has installed no toolkit that this command can choose (see: envkit installed). For a toolkit installed with "
+    "--no-symlink or without root, run: . DIR/envkit.sh"
+)
 
 
 class Notes(Protocol):
@@ -220,7 +223,8 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
     if not found:
         known = ", ".join(f"{release} in {path}" for path, release in sorted(toolkits.items()))
         raise RequestError(
-            f"envkit has not installed CUDA {word} on this machine.",
+            f"envkit has not installed {f'a toolkit in {word}' if word.startswith('/') else f'CUDA {word}'} on this "
+            "machine.",
             f"It has installed {known}. See: envkit installed" if known else _NO_TOOLKIT,
         )
     if len(found) > 1:

@@ -11,6 +11,7 @@ from envkit.base.settings import Mirrors, host_of
 from envkit.base.versions import ComputeCapability
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
+from envkit.install.driver_notes import driver_notes
 from envkit.install.environment import framework_steps, python_step
 from envkit.install.model import (
     ApplyPatch,
@@ -70,7 +71,16 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
         os=choice.os,
         os_name=_os_name(choice.os.os_id) if choice.os else None,
         steps=all_steps,
-        notes=(*_notes(plan, options, all_steps), *_index_notes(plan, mirrors)),
+        notes=(
+            *_notes(plan, options, all_steps),
+            *(
+                note
+                for step in all_steps
+                if isinstance(step, InstallDriver)
+                for note in driver_notes(plan, step, options)
+            ),
+            *_index_notes(plan, mirrors),
+        ),
     )
 
 

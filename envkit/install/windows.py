@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
+from shlex import quote
 from zlib import crc32
 
 from envkit._startup.records import record
@@ -134,7 +135,7 @@ def wsl_words(plan: Plan | NoPlan) -> str:
     systems = [name for name in Matrix.load().toolkits[-1].os_ids or () if name.startswith("ubuntu")]
     newest = max(systems, key=lambda name: Version.parse(name.removeprefix("ubuntu")))
     release = newest.removeprefix("ubuntu")
-    asked = " ".join(f"--framework {one.name}" for one in plan.request.frameworks)
+    asked = " ".join(f"--framework {quote(str(one))}" for one in plan.request.frameworks)
     return (
         f"In PowerShell as administrator: wsl --install -d Ubuntu-{release}; then, inside it: envkit install {asked} "
         f"--os {newest} --run. WSL uses the Windows driver; do not install one inside WSL."

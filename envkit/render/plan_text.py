@@ -58,12 +58,12 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
     choices = list(_choices(plan.choice, plan.request))
     for name, value in choices or [("System", f"{plan.request.platform}, {plan.choice.architecture}")]:
         yield from hang(f"  {name:<11} ", value)
-    if plan.verdicts:
+    reasons = [verdict for verdict in plan.verdicts if verdict.detail not in plan.warnings]
+    if reasons or (plan.verdicts and verbose):
         yield ""
         yield "Why these versions"
-        for verdict in plan.verdicts:
-            if verdict.detail not in plan.warnings:
-                yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
+        for verdict in reasons:
+            yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
         if verbose:
             keys = (key for verdict in plan.verdicts for key in verdict.sources)
             yield from ("", "Sources")

@@ -30,7 +30,7 @@ from envkit.install.model import (
 from envkit.install.repository import repository_row
 from envkit.tables import Matrix
 from envkit.tables.images import repair
-from envkit.tables.installer import FailureRow, GlibcRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
+from envkit.tables.installer import FailureRow, GlibcRow, NameRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
 from envkit.tables.loader import read
 
 T = TypeVar("T")
@@ -56,6 +56,7 @@ class Installers:
     watched: tuple[Watched, ...]
     stale_log: str | None  # a file that makes the installer crash where it lies about
     unfit_glibc: tuple[GlibcRow, ...]  # from which on the headers do not compile, newest first
+    names: tuple[NameRow, ...]  # what a killed step may have put into the plan's own directories
 
 
 @record
@@ -145,7 +146,7 @@ def script_parts(work: Installation) -> ScriptParts:
         frameworks=frameworks,
         modules=modules,
         verify=_only(steps, Verify),
-        installer=_installers(driver, toolkit),
+        installer=_installers(driver, toolkit, _only(steps, CreatePython)),
         space=room,
         uses_packages=bool(needs) or driver is not None,
         archive=_archive(work.os.os_id) if work.os else None,
@@ -200,8 +201,10 @@ def _driver_package(package: DriverPackage) -> str:
     return f"{package.first_branch or ''}|{package.last_branch or ''}|{stream}|{names}"
 
 
-def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) -> Installers:
-    by_runfile = _of_runfile(toolkit)
+def _installers(
+    driver: InstallDriver | None, toolkit: InstallToolkit | None, python: CreatePython | None
+) -> Installers:
+    by_runfile, places = _of_runfile(toolkit), {"toolkit": toolkit, "environment": python}
     own = style_of(by_runfile.toolkit.installer_style) if by_runfile else None
     # what a CUDA runfile starts for its driver is the driver's own installer, too
     styles = dict.fromkeys([*(["package"] if _by_runfile(driver) else []), *([own.style] if own else [])])
@@ -212,6 +215,7 @@ def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) ->
         watched=tuple(_watched(own)) if own else (),
         stale_log=own.stale_log if own else None,
         unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit and toolkit.has_compiler else (),
+        names=tuple(row for row in read(NameRow) if places[row.place]),
     )
 
 

@@ -85,6 +85,16 @@ class PlaceRow:
     sources: tuple[str, ...]
 
 
+@table("installer_names.csv", "place", "name")
+@record
+class NameRow:
+    """A shell pattern of names that tools themselves make at the top of a toolkit's or an environment's directory."""
+
+    place: str  # toolkit or environment
+    name: str
+    sources: tuple[str, ...]
+
+
 @table("installer_space.csv", "item", "cuda")
 @record
 class SpaceRow:
@@ -138,6 +148,8 @@ class DriverPackageRow:
     packages: tuple[str, ...]
     stream: str  # of the dnf module nvidia-driver; '' where the packages are in none
     headers: tuple[str, ...]
+    origin: str  # nvidia: only NVIDIA's own repository has them; '' where distributions have them, too
+    screenless: bool  # without the parts for a display: the first choice for data-center GPUs
     sources: tuple[str, ...]
 
 

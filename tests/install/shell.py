@@ -50,7 +50,7 @@ def keeping(script: str, *functions: str) -> str:
 
 def dry_run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     """A dry run of the whole script, here: it changes nothing. Its state lies in a folder of its own."""
-    command = ["bash", "-s", "--", "--dry-run", "--any-os", *words]
+    command = ["bash", "-s", "--", "--dry-run", "--any-os", "--no-space-check", *words]
     with tempfile.TemporaryDirectory() as folder:
         own = {"ENVKIT_STATE_DIR": f"{folder}/state", "ENVKIT_LOG_DIR": f"{folder}/log"}
         return subprocess.run(

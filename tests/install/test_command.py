@@ -94,7 +94,7 @@ def test_the_driver_alone(tmp_path: Path) -> None:
     assert "WORK_BYTES" not in done.stdout  # shellcheck: unused
     body = 'code=0; verify_all || code=$?; echo "$code"'
     without = call(done.stdout, body, tmp_path)
-    assert without.stdout == "9\n" and "fail driver: none is loaded, wanted is driver 580 or newer" in without.stderr
+    assert without.stdout == "9\n" and "fail driver: none is loaded instead of driver 455.23 or newer" in without.stderr
     (tmp_path / "root/sys/module/nvidia").mkdir(parents=True)
     (tmp_path / "root/sys/module/nvidia/version").write_text("580.65.06\n")
     assert "ok   driver: 580.65.06 is loaded" in call(done.stdout, body, tmp_path).stderr

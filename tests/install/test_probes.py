@@ -251,3 +251,22 @@ def test_an_import_that_needs_the_driver_is_no_fault_where_no_gpu_is(gpu: bool, 
     done = verified("mxnet", tmp_path, gpu=gpu, cuda="as planned", more=more)
     assert done.stdout == ("9\n" if gpu else "0\n"), done
     assert f"{'fail' if gpu else 'skip'} mxnet: import mxnet" in done.stderr
+
+
+def test_an_import_that_fails_without_words_is_told_with_those_of_its_package(tmp_path: Path) -> None:
+    """As ONNX Runtime does with a NumPy that it was not compiled for."""
+    text = scripted(plan(None, "onnxruntime"), ScriptOptions(), Mirrors())
+    (tmp_path / "onnxruntime.py").write_text(
+        "import sys\nprint('AttributeError: _ARRAY_API not found', file=sys.stderr, flush=True)\nraise ImportError\n"
+    )
+    (tmp_path / "env/bin").mkdir(parents=True)
+    (tmp_path / "env/bin/python").symlink_to(sys.executable)
+    body = f"""
+    ENV_DIR={tmp_path}/env ISOLATED=(); export PYTHONPATH={tmp_path}; mkdir {tmp_path}/scratch
+    python_is_complete() {{ :; }}
+    verify_onnxruntime {tmp_path}/scratch
+    """
+    done = call(text, body, tmp_path)
+    assert "fail onnxruntime: import onnxruntime: ImportError: AttributeError: _ARRAY_API not found" in done.stderr, (
+        done
+    )

@@ -19,7 +19,7 @@ uname() {{ if [[ $* == -r ]]; then echo 6.8.0-151-generic; else command uname "$
 dpkg-query() {{ printf 'ii \\tlinux-image-generic\\tlinux-image-6.8.0-151-generic, linux-firmware\\n'; }}
 package_candidate() {{
   case "$1" in
-    {driver}) echo 580.178.04-0ubuntu0.24.04.1 ;;
+    {driver} | nvidia-utils-580-server) echo 580.178.04-0ubuntu0.24.04.1 ;;
     linux-modules-nvidia-580{kind}-{kernel} | linux-modules-nvidia-580{kind}-generic) echo 6.8.0-151.151 ;;
   esac
 }}
@@ -61,7 +61,8 @@ def test_signed_modules_of_the_kernels_flavor_come_along_and_nothing_is_built(
     driver: str, kind: str, tmp_path: Path
 ) -> None:
     said = chosen(tmp_path, driver, kind)
-    assert f"{driver} linux-modules-nvidia-580{kind}-generic\n" in said and "builds" not in said
+    names = f"{driver} nvidia-utils-580-server" if "headless" in driver else driver
+    assert f"{names} linux-modules-nvidia-580{kind}-generic\n" in said and "builds" not in said
     assert "no key has to be enrolled" in said and "warning" not in said
 
 

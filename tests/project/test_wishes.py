@@ -130,3 +130,23 @@ def test_a_word_of_a_project_is_no_shell(written: Written) -> None:
     hostile = '"torch==2.6.0", "pandas$(touch x)", "a;b", "x`id`"'
     done = run("dockerfile", "--project", written({"pyproject.toml": PYPROJECT.format(hostile)}))
     assert "$(touch" not in done.stdout and "`id`" not in done.stdout and "a;b" not in done.stdout
+
+
+def test_a_python_that_only_pyproject_requires_counts_beside_a_list(written: Written) -> None:
+    folder = written(
+        {
+            "requirements.txt": "torch==2.6.0\n",
+            "pyproject.toml": '[project]\nname = "demo"\nrequires-python = ">=3.12"\ndependencies = ["numpy"]\n',
+        }
+    )
+    done = run("resolve", "--json", "--project", folder)
+    assert json.loads(done.stdout)["choice"]["python"] == "3.12" and "pyproject.toml" in done.stderr
+    (folder / "requirements.txt").write_text("torch==2.1.0\n")  # has no package for that
+    assert json.loads(run("resolve", "--json", "--project", folder).stdout)["status"] != "ok"
+
+
+@pytest.mark.parametrize(("more", "installs"), [((), False), (("--cuda", "11.8"), True), (("--toolkit",), True)])
+def test_the_cuda_in_a_suffix_is_the_packages_own(more: tuple[str, ...], installs: bool, written: Written) -> None:
+    folder = written({"requirements.txt": "torch==2.6.0+cu118\n"})
+    done = run("install", "--os", "ubuntu22.04", "--project", folder, *more)
+    assert ("TOOLKIT_DIR=" in done.stdout) is installs and "torch==2.6.0" in done.stdout

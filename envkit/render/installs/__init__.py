@@ -1,7 +1,7 @@
 """What `envkit install --format` writes. Each module here is one format: `cloud_init` is cloud-init.
 
-It has a function `written`, and says in `USE` what to do with the file, whose quoted name stands for `{file}`
-and whose system for `{where}`.
+It has a function `written`, may have one `limit` that says what is wrong with a text's length, and says in `USE` what
+to do with the file, whose quoted name stands for `{file}` and whose system for `{where}`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Written:
 
     text: str
     use: str
+    note: str = ""  # what limits its use
 
 
 def formats() -> tuple[str, ...]:
@@ -41,7 +42,9 @@ def formatted(work: Installation, script: str, form: str, file: str | None) -> W
 
     module = import_module(f"{__name__}.{form.replace('-', '_')}")
     where = f" on {work.plan.choice.os.title}" if work.plan.choice.os else ""
-    return Written(module.written(work, script), module.USE.format(file=shlex.quote(file or ""), where=where))
+    text, limit = module.written(work, script), getattr(module, "limit", None)
+    use = module.USE.format(file=shlex.quote(file or ""), where=where)
+    return Written(text, use, limit(text) if limit else "")
 
 
 def about(work: Installation) -> Iterator[str]:

@@ -45,7 +45,14 @@ _RUN = """\
         | selectattr("state", "in", ["done", "reboot"]) | list | length > 0
       failed_when: @failed@
 """
+# Ansible does not reboot the machine that it runs on.
 _REBOOT = """\
+    - name: Say that this machine must be rebooted by hand
+      ansible.builtin.fail:
+        msg: >-
+          The driver is installed and needs a reboot, which Ansible cannot do to its own machine. Reboot it, then run:
+          sudo bash {{ envkit_directory }}/@file@ --resume
+      when: envkit_run.rc | default(0) == 8 and ansible_connection | default('') == 'local'
     - name: Reboot
       ansible.builtin.reboot:
         reboot_timeout: 1800 # seconds; servers take long

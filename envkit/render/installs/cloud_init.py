@@ -10,6 +10,20 @@ from envkit.render.installs import about, comments
 from envkit.render.yaml_text import literal
 
 USE = "Pass it as the user data of the instances, compressed if that is too long: gzip -9 {file}"
+_LIMIT_KB = 16  # of Amazon EC2, before it is compressed or after
+
+
+def limit(text: str) -> str:
+    """What to do where clouds may refuse the text; empty for a short one."""
+    from gzip import compress
+
+    size, packed = (len(data) // 1024 for data in (text.encode(), compress(text.encode())))
+    if size < _LIMIT_KB:
+        return ""
+    told = f"The user data is {size} kB long, {packed} kB compressed, and Amazon EC2 takes {_LIMIT_KB} kB"
+    return (
+        f"{told}: {'compress it' if packed < _LIMIT_KB else 'serve it over HTTPS and pass #include with its address'}."
+    )
 
 
 def written(work: Installation, script: str) -> str:
