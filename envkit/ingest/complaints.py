@@ -35,7 +35,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
     r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"
     r"|(?<!nothing )(?<!--)(?:fails|failed|crash(?:es|ed|ing)|segfaults?|segmentation fault|core dumped)\b"
-    r"|(?:hangs|freezes)\b|\d ?% slower\b"
+    r"|(?:hangs|freezes)\b|\d{1,3} ?% slower\b"
     r"|(?:fehlermeldung|ошибка)\b)"
     r"|报错|失败|无法|识别不到|エラー|失敗"
 )

@@ -41,6 +41,21 @@ NO_COMPLAINT = (
     "healthy-work-windows-comfy-portable-4060",
     "healthy-work-windows-gpuz-dxdiag",
     "healthy-work-xavier-docker",
+    "healthy-compose-api-without-gpu",
+    "healthy-d3cold-then-used",
+    "healthy-dkms-of-another-module",
+    "healthy-gke-l4-installer",
+    "healthy-incus-4060",
+    "healthy-inxi-failed-nvidia",
+    "healthy-lambda-h100-torchrun",
+    "healthy-old-680-left-dark",
+    "healthy-pytest-hides-gpu",
+    "healthy-riser-replaced",
+    "healthy-selinux-old-denial",
+    "healthy-singularity-v100-login",
+    "healthy-t400-import-in-passing",
+    "healthy-t400-nvr-no-torch",
+    "healthy-vllm-v100-patched",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
 
