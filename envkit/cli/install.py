@@ -151,6 +151,7 @@ def install(**given: Any) -> int:
         toolkit=options.toolkit,
         components=options.script.components,
         cuda_of_wheels=options.plan.project is not None and options.plan.words.cuda is None,
+        bundled=options.bundle is not None,
     )
     if options.plan.as_json:
         from envkit.cli.resolve import exit_code, plan_json

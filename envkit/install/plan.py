@@ -43,12 +43,14 @@ def script_plan(
     toolkit: bool | None = None,
     components: tuple[str, ...] = (),
     cuda_of_wheels: bool = False,
+    bundled: bool = False,
 ) -> Plan | NoPlan:
     """The plan that a script can carry out for the request, or why there is none. Raises EnvkitError.
 
     `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
     there is nothing else to install. `components` are the only parts of it that are wanted.
     `cuda_of_wheels`: the request's CUDA is that of the frameworks' packages (torch==2.6.0+cu118), which bring it along.
+    `bundled`: a Python that a bundle can hold is taken where there is one, and none was asked for.
     """
     if components:
         from envkit.install.parts import check_names
@@ -69,6 +71,10 @@ def script_plan(
         return plan
     from envkit.install.parts import with_known_parts, without_cudnn
 
+    if bundled and request.python is None:
+        plan = _without_conda(plan, matrix)
+        request = plan.request
+
     if plan.request.platform == WINDOWS:  # its script finds a Python, takes parts from one installer, and no cuDNN
         return _without_toolkit(plan) if toolkit is False else without_cudnn(plan)
     if components:
@@ -76,6 +82,21 @@ def script_plan(
     if toolkit is not False:
         plan = _with_verified_cudnn(plan, request, matrix)
     return for_script(_without_toolkit(plan) if toolkit is False else plan)
+
+
+def _without_conda(plan: Plan, matrix: Matrix) -> Plan:
+    """The plan with a Python that does not come from conda-forge; the same plan where it does not, or has to."""
+    other = python_beside_conda(plan, matrix) if _way(plan) == "conda" else None
+    if other is None:
+        return plan
+    found = resolve(replace(plan.request, python=VersionSpec.parse(str(other))), matrix)
+    if isinstance(found, NoPlan):
+        return plan
+    why = (
+        f"A bundle includes no packages of conda-forge, from where Python {plan.choice.python} would come, so Python "
+        f"{other} will be used; choose another one with --python"
+    )
+    return replace(found, warnings=(*found.warnings, why))
 
 
 def _with_verified_cudnn(plan: Plan, request: Request, matrix: Matrix) -> Plan:
