@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.markers import holds
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base, base_of
@@ -15,7 +16,6 @@ from envkit.dockerfile.brought import brought_torch
 from envkit.dockerfile.copies import Copies
 from envkit.dockerfile.cuda import Held, conda_cuda, has_some_cudnn, some_cuda, system_cuda, system_cudnn
 from envkit.dockerfile.framework_packages import Wanted, is_framework, merged, wanted_of
-from envkit.dockerfile.markers import holds
 from envkit.dockerfile.packages import ListFile, Package, installed
 from envkit.dockerfile.python import Pythons, pythons_of
 from envkit.dockerfile.python_steps import Callers

@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
+from zipfile import BadZipFile, ZipFile
 
 from envkit._startup.records import record
 from envkit.base.errors import OutputError, StepFailed
@@ -154,6 +155,17 @@ def run_pip(arguments: Sequence[str], tell: Callable[[str], None]) -> int:
         for line in child.stdout:
             tell(line.rstrip("\n"))
     return child.returncode
+
+
+def wheel_metadata(folder: Path) -> Iterator[str]:
+    """The METADATA of every wheel in a folder. Raises StepFailed for a wheel that cannot be read."""
+    for path in sorted(folder.glob("*.whl")):
+        try:
+            with ZipFile(path) as wheel:
+                name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+                yield wheel.read(name).decode("utf-8", "replace")
+        except (OSError, BadZipFile, StopIteration) as error:
+            raise StepFailed(f"{path} is not a wheel.", "Delete it, and run the command again.") from error
 
 
 def wheel_sums(folder: Path) -> Mapping[str, tuple[int, str]]:

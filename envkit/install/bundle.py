@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
+from envkit.install.bundle_wheels import Target
 from envkit.install.model import (
     AddRepository,
     CreatePython,
@@ -21,7 +22,7 @@ from envkit.install.model import (
 )
 from envkit.install.plan import python_beside_conda
 from envkit.tables import Matrix
-from envkit.tables.installer import WheelTagRow
+from envkit.tables.installer import SourceOnlyRow, WheelTagRow
 from envkit.tables.loader import read
 
 _ARCHIVE = regex(r"[A-Za-z0-9_./-]+\.tar\.xz")
@@ -38,10 +39,11 @@ class FetchedFile:
     sha256: str
 
 
-def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ...]:
+def wheel_commands(work: Installation, folder: str, left_out: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
     """The arguments of `pip` that fetch the frameworks' wheels for the target's Python and C library, all in one go.
 
-    Fetched one by one, each would provide the newest of what it needs, which need not suit the others.
+    `left_out`: further requirements. What the index has only as sources is built into wheels before. Fetched one by
+    one, each would provide the newest of what it needs, which need not suit the others.
     """
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is None:
@@ -56,8 +58,37 @@ def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ..
         return ()
     if any(map(_may_be_plain, frameworks)):
         target += ["--platform", f"linux_{work.architecture}"]
-    wanted = dict.fromkeys(line for step in frameworks for line in (step.pip_requirement, *step.requirements))
-    return (("download", "--dest", folder, *target, *_places(frameworks), *wanted),)
+    places = _places(frameworks)
+    wanted = dict.fromkeys((*wanted_wheels(work), *left_out))
+    download = ("download", "--dest", folder, *target, *places)
+    built = _source_only(frameworks)
+    if not built:
+        return ((*download, *wanted),)
+    return (
+        ("wheel", "--no-deps", "--wheel-dir", folder, *places, *built),
+        (*download, "--find-links", folder, *wanted),
+    )
+
+
+def wanted_wheels(work: Installation) -> tuple[str, ...]:
+    """What pip is told to fetch: the frameworks with what goes with them."""
+    frameworks = [step for step in work.steps if isinstance(step, InstallFramework)]
+    return tuple(dict.fromkeys(line for step in frameworks for line in (step.pip_requirement, *step.requirements)))
+
+
+def target_of(work: Installation) -> Target | None:
+    """The Python that the wheels are for; None for a script without one."""
+    python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
+    return Target(python.version, str(work.architecture)) if python is not None else None
+
+
+def _source_only(frameworks: list[InstallFramework]) -> tuple[str, ...]:
+    """What has to be built here, as pip fetches only wheels for another Python: plain Python runs there, too."""
+    return tuple(
+        row.requirement
+        for row in read(SourceOnlyRow)
+        if any(row.is_for(step.name, step.version) for step in frameworks)
+    )
 
 
 def _places(frameworks: list[InstallFramework]) -> tuple[str, ...]:

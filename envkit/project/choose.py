@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
+from envkit.base.markers import holds
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.numpy_bound import is_bounded_apart
@@ -16,7 +17,6 @@ from envkit.dockerfile.clashes import releases_of, specs_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import conda_cuda
 from envkit.dockerfile.framework_packages import Wanted, merged, wanted_of
-from envkit.dockerfile.markers import holds
 from envkit.dockerfile.wanted import Choices, choices
 from envkit.project.model import Item, Manifest
 from envkit.project.places import item

@@ -199,6 +199,21 @@ class WheelTagRow:
     sources: tuple[str, ...]
 
 
+@table("installer_source_only.csv", "requirement")
+@record
+class SourceOnlyRow:
+    """A package in plain Python that these releases of a framework need, and that the index has only as sources."""
+
+    requirement: str
+    framework: str
+    versions: str  # a range of releases
+    sources: tuple[str, ...]
+
+    def is_for(self, framework: str, version: Version) -> bool:
+        """Whether that release needs it."""
+        return framework == self.framework and VersionSpec.parse(self.versions).holds(version)
+
+
 @table("installer_modules.csv", "first_capability")
 @record
 class ModuleRow:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.markers import holds
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.check import check_dockerfile
 from envkit.dockerfile.contents import contents
 from envkit.dockerfile.copies import Copies
-from envkit.dockerfile.markers import holds
 from envkit.dockerfile.packages import ListFile, Package, installed
 from envkit.dockerfile.requirement_lists import Lists, nothing_beside
 from envkit.dockerfile.specifiers import Release, Wish

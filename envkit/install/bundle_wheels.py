@@ -1,0 +1,67 @@
+"""What pip leaves out of a bundle's wheels, as it judges markers by its own Python and not by the target's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit._startup.records import record
+from envkit.base import requirements
+from envkit.base.markers import holds
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+
+
+@record
+class Target:
+    """The Python that the wheels are for."""
+
+    python: Version
+    architecture: str
+
+
+def left_out(metadata: Iterable[str], asked: Iterable[str], target: Target) -> tuple[str, ...]:
+    """The requirements of the fetched wheels that hold on the target, and of which no wheel is there.
+
+    `metadata` are the METADATA files of the wheels, `asked` what pip was told to fetch.
+    """
+    needs = dict(_named(text) for text in metadata)
+    extras: dict[str, set[str]] = {name: {""} for name in needs}
+    for line in asked:
+        if (wanted := requirements.requirement(line)) is not None:
+            extras.setdefault(normalized(wanted.name), {""}).update(wanted.extras)
+    found: dict[str, None] = {}
+    names = list(extras)
+    for name in names:  # grows by the packages whose extras others ask for
+        for line in needs.get(name, ()):
+            wanted = requirements.requirement(line)
+            if wanted is None or not _held(str(wanted.marker or ""), extras[name], target):
+                continue
+            other = normalized(wanted.name)
+            if wanted.extras - extras.setdefault(other, {""}):
+                extras[other] |= wanted.extras
+                names.append(other)
+            if other not in needs:
+                chosen = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+                found[f"{wanted.name}{chosen}{wanted.specifier}"] = None
+    return tuple(found)
+
+
+def _held(marker: str, extras: Iterable[str], target: Target) -> bool:
+    return any(holds(marker, target.python, target.architecture, extra=extra) is not False for extra in extras)
+
+
+def _named(text: str) -> tuple[str, tuple[str, ...]]:
+    """The name in a METADATA file, and its requirements."""
+    fields = list(_fields(text))
+    name = next((value for key, value in fields if key == "name"), "")
+    return normalized(name), tuple(value for key, value in fields if key == "requires-dist")
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """The fields above the first empty line, behind which the description stands."""
+    for line in text.splitlines():
+        if not line.strip():
+            return
+        key, colon, value = line.partition(":")
+        if colon and not line[:1].isspace():
+            yield key.lower(), value.strip()
