@@ -36,7 +36,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
     """The price of each card that a CSV file describes, and a note on each line that describes none.
 
     The first line names the columns: a name and a price, perhaps a currency and a condition. Raises RequestError in
-    one line for a file without them, and for several currencies.
+    one line for a file without them, for an amount that is none, and for several currencies.
     """
     rows = _rows(text, option)
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
@@ -59,11 +59,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
             continue
         where = f"{option} line {number}"
         states = [cells[word].lower() for word in _USED if word in cells]
-        try:
-            priced = _price(amount, cells.get(_CURRENCY, ""), where, any(state in _USED_WORDS for state in states))
-        except RequestError as error:
-            notes.append(f"line {number}: {error.message.partition(': ')[2].rstrip('.')}, so it was not used")
-            continue
+        priced = _price(amount, cells.get(_CURRENCY, ""), where, any(state in _USED_WORDS for state in states))
         strange = [state for state in states if state not in (*_USED_WORDS, *_NEW_WORDS)]
         notes += [f"line {number}: {state!r} is read as new (write used or new)" for state in strange]
         notes += [f"line {number}: {told}" for told in _added(found, priced, _meant(label, every, names, where))]

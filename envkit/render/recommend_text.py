@@ -176,8 +176,8 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     limit = better_buy_below(offer, first)
     even = round(speed, 2) == 1
     share = f"{speed:.0%}"
-    told = f"{limit:,.0f}" if limit else ("#1" if even else f"{share} of #1")
-    beside = "as fast as #1" if even else f"{share} of the speed of #1"
+    told = f"{limit:,.0f}" if limit else ("no. 1" if even else f"{share} of no. 1")
+    beside = "as fast as no. 1" if even else f"{share} of the speed of no. 1"
     return f"{took}; {beside}, better value if it costs less than {told}"
 
 

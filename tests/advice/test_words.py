@@ -39,7 +39,7 @@ def test_the_parts_of_a_need_add_up_to_what_is_said_and_the_least_is_named_apart
 
 def test_cards_of_one_speed_are_called_so() -> None:
     shown = " ".join(envkit("recommend", "A100 80GB").stdout.split())
-    assert "as fast as #1, better value if it costs less than #1" in shown and "1.00 x" not in shown
+    assert "as fast as no. 1, better value if it costs less than no. 1" in shown and "1.00 x" not in shown
 
 
 def test_a_card_that_few_can_buy_is_offered_only_by_its_name() -> None:

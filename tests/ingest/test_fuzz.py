@@ -128,6 +128,13 @@ SETS_BY_CONTRAST = tuple(
     )
 )
 BY_CONTRAST = {
+    *("healthy-ascend-npu", "healthy-asked-before-buying", "healthy-ci-fix-numpy"),
+    *("healthy-closed-mismatch", "healthy-compose-api-without-gpu", "healthy-docker-context-of-mac"),
+    *("healthy-gke-l4-installer", "healthy-idle-link-two-looks", "healthy-inxi-failed-nvidia"),
+    *("healthy-lambda-h100-torchrun", "healthy-old-680-left-dark", "healthy-others-error-804"),
+    *("healthy-past-rminit-bhyve", "healthy-release-notes-driver", "healthy-riser-replaced"),
+    *("healthy-selinux-old-denial", "healthy-t400-import-in-passing", "healthy-t400-nvr-no-torch"),
+    *("healthy-tf-on-cpu-meant", "healthy-vllm-v100-patched"),
     *("healthy-machine-gcp-a2-one", "healthy-machine-hgx4-no-fm", "healthy-machine-nvlink-pair-of-three"),
     *("healthy-machine-old-card-nouveau", "healthy-machine-passthrough-unlicensed"),
     *("healthy-machine-persistenced-early", "healthy-machine-slurm-cgroup", "healthy-machine-vfio-one-of-two"),
