@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability
 from envkit.compat.gpu import ToolkitMatch, toolkit_match
 from envkit.solver.request import TargetGpu
-from envkit.tables.rows import FrameworkBuild, Toolkit
+from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild, GpuModel, Toolkit
 
 
 @record
@@ -41,11 +43,27 @@ def torch_targets(
 
 
 def _target(gpu: ComputeCapability, toolkit: Toolkit | None) -> ComputeCapability:
-    """The capability to compile for: the GPU's own, or the nearest below it whose code it runs, where nvcc is older."""
+    """The capability to compile for: the GPU's own, or the nearest below it whose code it runs, where nvcc is older.
+
+    No other GPU runs the code of a Jetson (CUDA programming guide, binary compatibility).
+    """
     if toolkit is None or toolkit_match(gpu, toolkit) is not ToolkitMatch.BINARY:
         return gpu
-    known = toolkit.compute_capabilities or (toolkit.max_compute_capability or gpu,)
-    return max((one for one in known if one.major == gpu.major and one.minor < gpu.minor), default=gpu)
+    newest = toolkit.max_compute_capability or gpu
+    # where its targets are not listed: those of all models up to the newest one that it knows
+    models = {model.compute_capability for model in read(GpuModel)}
+    known = toolkit.compute_capabilities or {one for one in models if one <= newest}
+    foreign = _of_jetsons() - {gpu}
+    return max(
+        (one for one in known if one.major == gpu.major and one.minor < gpu.minor and one not in foreign), default=gpu
+    )
+
+
+@cache
+def _of_jetsons() -> frozenset[ComputeCapability]:
+    """The capabilities that only Jetson modules have."""
+    modules = frozenset(model.compute_capability for model in read(GpuModel) if model.variant == "jetson")
+    return modules - {model.compute_capability for model in read(GpuModel) if model.variant != "jetson"}
 
 
 def _number(capability: ComputeCapability) -> str:

@@ -302,6 +302,13 @@ def test_an_older_nvcc_is_told_a_target_that_it_has() -> None:
     assert targets is not None and targets.torch == "7.0"
 
 
+@pytest.mark.parametrize("cuda", ["11.4", "11.5", "11.6", "11.7"])
+def test_no_card_gets_the_target_of_a_jetson(cuda: str) -> None:
+    plan = plan_of(ask(cuda=cuda, gpus=("GeForce RTX 4090",)))
+    targets = build_targets(plan.request.gpus, plan.choice.toolkit)
+    assert targets is not None and (targets.torch, targets.cmake) == ("8.6", "86")
+
+
 def test_windows_gets_no_python_that_has_just_come_out() -> None:
     plan = plan_of(ask("pytorch", platform="windows", gpus=("GeForce RTX 5090",)))
     assert str(plan.choice.python) == "3.14"  # torch 2.15.0 has packages for 3.15, torchvision 0.29.2 has none
