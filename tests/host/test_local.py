@@ -158,9 +158,9 @@ def _gone(pid: int) -> bool:
     while time.monotonic() < deadline:
         try:
             os.kill(pid, signal.SIG_DFL)
-        except ProcessLookupError:
-            return True
-        if Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
+            if Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):  # it may go between the two
             return True
         time.sleep(0.02)
     return False

@@ -60,7 +60,10 @@ def test_with_offline_packages_come_only_from_sources_that_were_allowed(
     allowed: int, code: int, tmp_path: Path
 ) -> None:
     """A mirror of the distribution in the machine's own network is no reason to refuse."""
-    body = f"{_REAL}SYSTEM_WIDE=1 OFFLINE_DIR=/media SYSTEM_PACKAGES={allowed}\ndpkg() {{ :; }}\nenv() {{ echo asks; }}"
+    body = (
+        f"{_REAL}OFFLINE_DIR=/media SYSTEM_PACKAGES={allowed}\nrefresh_packages() {{ :; }}\n"
+        "dpkg() { :; }\nenv() { echo asks; }"
+    )
     done = call(script(), f"{body}\ninstall_packages gcc; echo installed", tmp_path)
     assert done.returncode == code and ("installed" in done.stdout) is (code == 0), done
     assert ("pass --system-packages" in done.stderr) is (code != 0)
