@@ -14,6 +14,7 @@ from pathlib import Path
 import envkit
 from envkit.checks.engine import command
 from envkit.host.name_pattern import name_pattern
+from envkit.ingest import signatures
 from envkit.ingest.signatures import compiled
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.printed_secrets import printer_pattern
@@ -59,6 +60,12 @@ class _Call:
     node: ast.Call
     name: str  # the module's name for the result, '' where it has none
     place: str  # the function that it stands in
+
+
+def _cards() -> Iterator[Pattern]:
+    """Of names that take as many letters as any: the rest of the expression is the same for each."""
+    for name in ("p4", "1080", "a100"):
+        yield Pattern(f"envkit.ingest.signatures._alone: {name}", signatures._alone(name).pattern)
 
 
 def _signatures() -> Iterator[Pattern]:
@@ -149,6 +156,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.privacy.secret_commands._pattern": _commands,
     "envkit.privacy.printed_secrets._pattern": lambda: iter(()),  # those of the line above
     "envkit.tables.build_errors.explain": _build_errors,
+    "envkit.ingest.signatures._alone": _cards,
     "envkit.ingest.signatures.compiled": _signatures,
     "envkit.probe.frameworks._entry": _entries,
     "envkit.privacy.free_text.__init__": lambda: iter(()),  # those of the line below
