@@ -8,7 +8,7 @@ from math import ceil
 
 from envkit._startup.records import record
 from envkit.advice.cards import Card
-from envkit.compat.module_flavors import APART, flavors_of
+from envkit.compat.module_flavors import apart, flavors_of
 from envkit.solver.guide import runs
 from envkit.tables import Matrix
 from envkit.tables.advice import BuildSize, Network, PowerPlug, rules
@@ -263,11 +263,9 @@ def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
 def _driver(machine: Machine) -> Iterator[Judgement]:
     """All cards of a system run on one driver, with one flavor of its kernel module."""
     flavors = [(card.name, flavor) for card in _each(machine) if (flavor := flavors_of(card.model))]
-    open_only = [name for name, flavor in flavors if not flavor.proprietary]
-    proprietary_only = [name for name, flavor in flavors if not flavor.open]
-    if open_only and proprietary_only:
-        told = f"on Linux, {APART.format(', '.join(open_only), ', '.join(proprietary_only))}"
-        yield Judgement("fail", "driver", told, tuple(dict.fromkeys(key for _, row in flavors for key in row.sources)))
+    if why := apart(flavors):
+        sources = tuple(dict.fromkeys(key for _, row in flavors for key in row.sources))
+        yield Judgement("fail", "driver", f"on Linux, {why}", sources)
 
 
 def _counted(number: int, thing: str) -> str:

@@ -97,7 +97,10 @@ def key_of(measurement: Measurement, device: Device, threads: int | None) -> str
 
 def steady(verdict: Verdict) -> bool:
     """Whether the samples lie near enough to each other for a verdict."""
-    spread = verdict.measurement.spread
+    return _is_steady(verdict.measurement.spread)
+
+
+def _is_steady(spread: float | None) -> bool:
     return spread is not None and spread <= _STEADY
 
 
@@ -113,14 +116,15 @@ def _status(measurement: Measurement, device: Device, limit: Limit | None, befor
     value, spread = measurement.value, measurement.spread
     if value is None or (limit is None and before is None):
         return "", ""
-    steady = spread is not None and spread <= _STEADY
+    is_steady = _is_steady(spread)
     if before is not None and spread is not None:
-        best = value if steady else min(measurement.samples, key=lambda one: one if measurement.unit == "s" else -one)
-        if share_verdict("baseline", _share(best, before, measurement.unit)) == "low":
-            return "low", _reason(
-                measurement, device
-            ) or f"{_share(value, before, measurement.unit):.2f} of the baseline"
-    if not steady:
+        shares_of_it = [
+            _share(one, before, measurement.unit) for one in ((value,) if is_steady else measurement.samples)
+        ]
+        if share_verdict("baseline", max(shares_of_it)) == "low":
+            told = f"{_share(value, before, measurement.unit):.2f} of the baseline"
+            return "low", _reason(measurement, device) or told
+    if not is_steady:
         told = "one sample" if spread is None else f"the interquartile range is {spread:.0%} of the median"
         return "unknown", f"too noisy to judge: {told}"
     if limit is None:

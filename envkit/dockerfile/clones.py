@@ -30,6 +30,12 @@ class Clones:
     installed: Mapping[Place, tuple[Word, ...]] = MappingProxyType({})
 
 
+def is_of_repository(word: str, repository: str) -> bool:
+    """True for an address of `owner/name` on GitHub, as pip and git take it."""
+    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
+    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")
+
+
 def clones_of(stage: BuildStage, below: Clones) -> Clones:
     """The clones of a stage upon another one; `installed` are the commands of this stage alone."""
     found: dict[Place, tuple[Word, ...]] = {}

@@ -13,6 +13,7 @@ from envkit.tables.loader import read
 # What makes an environment with a pip of its own.
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
+_ISOLATES_ALWAYS = Version.of(25, 3)
 
 
 def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
@@ -44,3 +45,8 @@ def reaches(python: Version | None, since: Version) -> bool:
         return python.major > 2
     bounds = VersionSpec.parse(last.requirement.removeprefix("pip")).clauses
     return any(bound > since for _, bound in bounds)
+
+
+def isolates_always(python: Version | None) -> bool:
+    """Whether the newest pip for a Python builds every package in an environment of its own, as later releases do."""
+    return reaches(python, _ISOLATES_ALWAYS)

@@ -9,6 +9,7 @@ from envkit.base.names import normalized
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import command_subject, finding, stop
+from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import GpuCode, RepositoryPython
@@ -27,7 +28,7 @@ def python_too_old(ground: Ground) -> Iterator[Finding]:
         caller = " ".join(words[: words.index("install")])
         python = ground.pythons.of(caller, step.place)
         for word in _addresses(step, ground):
-            row = next((row for row in read(RepositoryPython) if _is_of(word, row.repository)), None)
+            row = next((row for row in read(RepositoryPython) if is_of_repository(word, row.repository)), None)
             if row is None or python is None or python >= row.python:
                 continue
             name = row.repository.rpartition("/")[2]
@@ -92,14 +93,12 @@ def _built(step: Step) -> Iterator[tuple[int, GpuCode]]:
             yield package.line, row
     for before, word in (*zip(("", *words), words, strict=False), *(("", one) for one in step.clones)):
         if "github.com/" in word:
-            row = next((row for row in by_folder.values() if any(_is_of(word, one) for one in row.repositories)), None)
+            row = next(
+                (row for row in by_folder.values() if any(is_of_repository(word, one) for one in row.repositories)),
+                None,
+            )
         else:
             is_folder = "://" not in word and ("/" in word or before in ("-e", "--editable"))
             row = by_folder.get(word.rstrip("/").rpartition("/")[2].lower()) if is_folder else None
         if row is not None:
             yield word.line, row
-
-
-def _is_of(word: str, repository: str) -> bool:
-    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
-    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")

@@ -11,14 +11,13 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import reaches, with_newest_pip
+from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.build_tools import SetupImport
 from envkit.tables.loader import read
 
-_ISOLATES_ALWAYS = Version.of(25, 3)
 _WITH_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
 _NOT_ISOLATED = regex(r"--no-build-isolation.*|--build-constraint.*|--no-deps")
@@ -78,4 +77,4 @@ def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground)
     python = ground.pythons.of(caller, step.place)
     if caller.startswith("uv"):
         return python is None or python >= _WITH_SETUPTOOLS_OF_TODAY
-    return newest and "pip" in caller and reaches(python, _ISOLATES_ALWAYS)
+    return newest and "pip" in caller and isolates_always(python)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import APT, Ground, Step
-from envkit.dockerfile.newest_pip import reaches, with_newest_pip
+from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
@@ -22,7 +22,6 @@ from envkit.tables.loader import read
 _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
-_ISOLATES_ALWAYS = Version.of(25, 3)
 # Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
@@ -61,7 +60,7 @@ def _torch_hidden(ground: Ground) -> Iterator[Finding]:
 
 def _isolates(hidden: Compiled, step: Step, newest: bool, ground: Ground) -> bool:
     """Whether the pip of a step certainly builds in an environment of its own, as its later releases always do."""
-    return hidden.row.isolated or (newest and reaches(ground.pythons.of(hidden.caller, step.place), _ISOLATES_ALWAYS))
+    return hidden.row.isolated or (newest and isolates_always(ground.pythons.of(hidden.caller, step.place)))
 
 
 def _named(compiled: Compiled) -> str:
@@ -153,12 +152,7 @@ def _from_repositories(addresses: Iterable[Word], caller: str) -> Iterator[Compi
 
 def _is_of(word: str, row: CompiledPackage) -> bool:
     """True for the address of one of its repositories on GitHub, as pip and git take it."""
-    return any(_names(word, repository) for repository in row.repositories)
-
-
-def _names(word: str, repository: str) -> bool:
-    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
-    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")
+    return any(is_of_repository(word, repository) for repository in row.repositories)
 
 
 def gpu_unnamed(ground: Ground) -> Iterator[Finding]:

@@ -28,34 +28,37 @@ def fleet_report(
     gaps: tuple[Gap, ...] = ()
     if baseline is not None:
         drift, gaps = tuple(by_baseline(named, baseline, alike)), baseline_gaps(named, baseline)
-        named = _held_to(named, drift)
     elif compare:
         found = groups(named, alike)
         drift, gaps = tuple(by_majority(found, alike)), majority_gaps(named, found, alike)
+    broken = _broken(drift)
+    named = tuple(_held_to(host, broken.get(host.name, ())) for host in named)
     return FleetReport(
         named,
         clusters(named),
         tuple(sorted(drift, key=lambda item: (item.group, not item.expected))),
-        frozenset(name for item in drift if item.must for value in item.others for name in value.hosts),
+        frozenset(broken),
         baseline.name if baseline is not None else MAJORITY if compare else NOTHING,
         gaps,
     )
 
 
-def _held_to(hosts: tuple[HostResult, ...], drift: Iterable[Drift]) -> tuple[HostResult, ...]:
-    """The hosts, where one that differs from what a baseline demands fails, and says in what."""
-    broken: dict[str, list[str]] = {}
+def _broken(drift: Iterable[Drift]) -> dict[str, list[str]]:
+    """In what each host differs from what a baseline demands."""
+    found: dict[str, list[str]] = {}
     for item in drift:
         for value in item.others if item.must else ():
             words = f"{item.key} is {value.value}, but the baseline requires {' or '.join(item.expected)}"
             for name in value.hosts:
-                broken.setdefault(name, []).append(words)
-    return tuple(
-        replace(host, state=State.FAIL, reason="; ".join(broken[host.name]), cause=None)
-        if host.name in broken and host.state is not State.FAIL
-        else host
-        for host in hosts
-    )
+                found.setdefault(name, []).append(words)
+    return found
+
+
+def _held_to(host: HostResult, broken: Sequence[str]) -> HostResult:
+    """A host that breaks what a baseline demands fails, and says in what, unless it fails for another reason."""
+    if not broken or host.state is State.FAIL:
+        return host
+    return replace(host, state=State.FAIL, reason="; ".join(broken), cause=None)
 
 
 def counts(report: FleetReport) -> dict[State, int]:

@@ -121,7 +121,7 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
-    return harmless(text, offset) or _hidden_by_command(text, signature, offset)
+    return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
 
 
 def _own_lines(text: Text, signature: str, offset: int) -> tuple[str, ...]:
@@ -132,12 +132,12 @@ def _own_lines(text: Text, signature: str, offset: int) -> tuple[str, ...]:
 
 def hidden_by_command(text: Text, offset: int) -> bool:
     """Whether the command that printed it hid the GPU from its program, where nobody tells of trouble."""
-    return not troubled(text) and _HIDES.search(asked_by(text, offset)) is not None
+    return not troubled(text) and _hides(text, offset)
 
 
-def _hidden_by_command(text: Text, signature: str, offset: int) -> bool:
+def _hides(text: Text, offset: int) -> bool:
     """Whether the command itself gave its program no GPU: it is to run on the CPU."""
-    return signature.startswith(_BLIND) and _HIDES.search(asked_by(text, offset)) is not None
+    return _HIDES.search(asked_by(text, offset)) is not None
 
 
 def is_over(text: Text, offset: int) -> bool:

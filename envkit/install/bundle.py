@@ -20,7 +20,7 @@ from envkit.install.model import (
     InstallFramework,
     ToolkitPart,
 )
-from envkit.install.plan import python_beside_conda
+from envkit.install.plan import plan_beside_conda
 from envkit.tables import Matrix
 from envkit.tables.installer import SourceOnlyRow, WheelTagRow
 from envkit.tables.loader import read
@@ -45,17 +45,14 @@ def wheel_commands(work: Installation, folder: str, left_out: Sequence[str] = ()
     `left_out`: further requirements. What the index has only as sources is built into wheels before. Fetched one by
     one, each would provide the newest of what it needs, which need not suit the others.
     """
-    python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
-    if python is None:
+    python, frameworks = target_of(work), _frameworks(work)
+    if python is None or not frameworks:
         return ()
     glibc = work.os.glibc if work.os else None
     tags = [row.tag for row in read(WheelTagRow) if glibc is None or row.glibc <= glibc]
-    target = ["--only-binary=:all:", "--implementation", "cp", "--python-version", str(python.version)]
+    target = ["--only-binary=:all:", "--implementation", "cp", "--python-version", str(python.python)]
     for tag in reversed(tags):
-        target += ["--platform", f"{tag}_{work.architecture}"]
-    frameworks = [step for step in work.steps if isinstance(step, InstallFramework)]
-    if not frameworks:
-        return ()
+        target += ["--platform", f"{tag}_{python.architecture}"]
     if any(map(_may_be_plain, frameworks)):
         target += ["--platform", f"linux_{work.architecture}"]
     places = _places(frameworks)
@@ -72,8 +69,12 @@ def wheel_commands(work: Installation, folder: str, left_out: Sequence[str] = ()
 
 def wanted_wheels(work: Installation) -> tuple[str, ...]:
     """What pip is told to fetch: the frameworks with what goes with them."""
-    frameworks = [step for step in work.steps if isinstance(step, InstallFramework)]
-    return tuple(dict.fromkeys(line for step in frameworks for line in (step.pip_requirement, *step.requirements)))
+    steps = _frameworks(work)
+    return tuple(dict.fromkeys(line for step in steps for line in (step.pip_requirement, *step.requirements)))
+
+
+def _frameworks(work: Installation) -> list[InstallFramework]:
+    return [step for step in work.steps if isinstance(step, InstallFramework)]
 
 
 def target_of(work: Installation) -> Target | None:
@@ -125,8 +126,10 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
         )
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is not None and python.way == "conda":
-        other = python_beside_conda(work.plan, Matrix.load())
-        way = f"Specify --python {other}" if other else "No other Python will do here: choose another --os"
+        other = plan_beside_conda(work.plan, Matrix.load())
+        way = (
+            f"Specify --python {other.choice.python}" if other else "No other Python will do here: choose another --os"
+        )
         raise EnvkitError(
             f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not "
             "include.",

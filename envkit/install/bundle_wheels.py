@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from envkit._startup.records import record
 from envkit.base import requirements
 from envkit.base.markers import holds
+from envkit.base.metadata_fields import metadata_fields
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 
@@ -52,16 +53,5 @@ def _held(marker: str, extras: Iterable[str], target: Target) -> bool:
 
 def _named(text: str) -> tuple[str, tuple[str, ...]]:
     """The name in a METADATA file, and its requirements."""
-    fields = list(_fields(text))
-    name = next((value for key, value in fields if key == "name"), "")
-    return normalized(name), tuple(value for key, value in fields if key == "requires-dist")
-
-
-def _fields(text: str) -> Iterator[tuple[str, str]]:
-    """The fields above the first empty line, behind which the description stands."""
-    for line in text.splitlines():
-        if not line.strip():
-            return
-        key, colon, value = line.partition(":")
-        if colon and not line[:1].isspace():
-            yield key.lower(), value.strip()
+    fields = metadata_fields(text)
+    return normalized(fields.get("name", [""])[0]), tuple(fields.get("requires-dist", ()))

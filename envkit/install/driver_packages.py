@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envkit.base.errors import EnvkitError
-from envkit.compat.module_flavors import APART
+from envkit.compat.module_flavors import apart
 from envkit.install.model import DriverPackage
 from envkit.solver.request import TargetGpu
 from envkit.tables.installer import DriverPackageRow, ModuleRow, for_os
@@ -27,14 +27,8 @@ def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
 
 def refuse_apart(gpus: tuple[TargetGpu, ...]) -> None:
     """Raises EnvkitError for GPUs of which some need the open kernel module and others the proprietary one."""
-    rows = [(str(gpu), _module_row(gpu)) for gpu in gpus]
-    open_only = [name for name, row in rows if not row.proprietary]
-    proprietary_only = [name for name, row in rows if not row.open]
-    if open_only and proprietary_only:
-        raise EnvkitError(
-            f"No driver serves all these GPUs: {APART.format(', '.join(open_only), ', '.join(proprietary_only))}.",
-            "Name only the GPUs of one kind with --gpu.",
-        )
+    if why := apart((str(gpu), _module_row(gpu)) for gpu in gpus):
+        raise EnvkitError(f"No driver serves all these GPUs: {why}.", "Name only the GPUs of one kind with --gpu.")
 
 
 def drives(module: str, branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
 from envkit.base.platforms import WINDOWS
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import VersionSpec
 from envkit.compat.software import needs_system_cuda
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import Choice, NoPlan, Plan
@@ -86,15 +86,12 @@ def script_plan(
 
 def _without_conda(plan: Plan, matrix: Matrix) -> Plan:
     """The plan with a Python that does not come from conda-forge; the same plan where it does not, or has to."""
-    other = python_beside_conda(plan, matrix) if _way(plan) == "conda" else None
-    if other is None:
-        return plan
-    found = resolve(replace(plan.request, python=VersionSpec.parse(str(other))), matrix)
-    if isinstance(found, NoPlan):
+    found = plan_beside_conda(plan, matrix) if _way(plan) == "conda" else None
+    if found is None:
         return plan
     why = (
         f"A bundle includes no packages of conda-forge, from where Python {plan.choice.python} would come, so Python "
-        f"{other} will be used; choose another one with --python"
+        f"{found.choice.python} will be used; choose another one with --python"
     )
     return replace(found, warnings=(*found.warnings, why))
 
@@ -152,13 +149,13 @@ def for_script(plan: Plan) -> Plan:
     return plan
 
 
-def python_beside_conda(plan: Plan, matrix: Matrix) -> Version | None:
-    """The newest Python that the same request can have from elsewhere than conda-forge; None when there is none."""
+def plan_beside_conda(plan: Plan, matrix: Matrix) -> Plan | None:
+    """The same request with the newest Python that does not come from conda-forge; None when there is none."""
     offered = {row.python.release(2) for row in matrix.python_sources}
     for python in sorted(offered, reverse=True):
         found = resolve(replace(plan.request, python=VersionSpec.parse(str(python))), matrix)
         if isinstance(found, Plan) and _way(found) != "conda":
-            return python
+            return found
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from envkit._startup.records import record
+from envkit.base.metadata_fields import metadata_fields
 from envkit.base.names import normalized
 from envkit.base.versions import whole_number
 from envkit.host.base import Host
@@ -97,13 +98,7 @@ def _distribution(host: Host, path: str, name: str, version: str, user_site: boo
 
 def _headers(host: Host, path: str) -> Mapping[str, list[str]]:
     file_name = "METADATA" if path.endswith(".dist-info") else "PKG-INFO"
-    text = host.read_text(f"{path}/{file_name}", METADATA_BYTES).value or ""
-    headers: dict[str, list[str]] = {}
-    for line in text.replace("\r\n", "\n").split("\n\n", 1)[0].splitlines():
-        key, separator, value = line.partition(":")
-        if separator and not line.startswith((" ", "\t")):
-            headers.setdefault(key.lower(), []).append(value.strip())
-    return headers
+    return metadata_fields(host.read_text(f"{path}/{file_name}", METADATA_BYTES).value or "")
 
 
 def _wheel_tags(host: Host, path: str) -> Iterator[str]:

@@ -49,14 +49,18 @@ def _target(gpu: ComputeCapability, toolkit: Toolkit | None) -> ComputeCapabilit
     """
     if toolkit is None or toolkit_match(gpu, toolkit) is not ToolkitMatch.BINARY:
         return gpu
-    newest = toolkit.max_compute_capability or gpu
-    # where its targets are not listed: those of all models up to the newest one that it knows
-    models = {model.compute_capability for model in read(GpuModel)}
-    known = toolkit.compute_capabilities or {one for one in models if one <= newest}
+    known = toolkit.compute_capabilities or _up_to(toolkit.max_compute_capability or gpu)
     foreign = _of_jetsons() - {gpu}
     return max(
         (one for one in known if one.major == gpu.major and one.minor < gpu.minor and one not in foreign), default=gpu
     )
+
+
+@cache
+def _up_to(newest: ComputeCapability) -> frozenset[ComputeCapability]:
+    """The capabilities of all models up to one: what a toolkit compiles for whose targets are not listed."""
+    models = {model.compute_capability for model in read(GpuModel)}
+    return frozenset(one for one in models if one <= newest)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.tables.loader import read, table
@@ -65,18 +65,13 @@ def _of_month(framework: str, repository: str, tag: str, known: FrameworkImage |
         return FrameworkImage(
             framework, None, repository, tag, row.cuda, None, row.python, row.os_id, "", "derived", row.sources
         )
-    return FrameworkImage(
-        known.framework,
-        known.version,
-        repository,
-        tag,
-        known.cuda or row.cuda,
-        known.cudnn,
-        known.python or row.python,
-        known.os_id or row.os_id,
-        known.flavor,
-        known.state,
-        known.sources,
+    return replace(
+        known,
+        repository=repository,
+        tag=tag,
+        cuda=known.cuda or row.cuda,
+        python=known.python or row.python,
+        os_id=known.os_id or row.os_id,
     )
 
 

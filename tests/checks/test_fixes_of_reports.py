@@ -111,7 +111,7 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
         ),
     ],
 )
-def test_the_mend_asks_for_what_the_text_names(name: str, expected: tuple[str, ...]) -> None:
+def test_the_fix_asks_for_what_the_text_names(name: str, expected: tuple[str, ...]) -> None:
     assert commands(name) == expected
 
 

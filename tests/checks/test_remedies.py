@@ -155,7 +155,7 @@ def test_the_processor_is_no_release_of_a_distribution() -> None:
     assert ubuntu is not None and ubuntu.version_id == "22.04.4"
 
 
-def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
+def test_in_a_container_the_fix_says_that_it_is_for_the_host() -> None:
     inside = Environment(system=System(machine_kind=found(MachineKind.CONTAINER, "test")))
     assert remedy(inside, "Load it.", "load-uvm").summary == "On the host of this container: load it."
     hosts = ("reload-uvm", "uvm-at-boot", "keep-memory", "peermem", "persistence", "kernel-log", "license", "prime")

@@ -246,7 +246,7 @@ def test_a_constraints_file_that_cannot_be_read_leaves_the_version_open(matrix: 
     assert "image.python-without-package" in {one.id for one in findings if one.status is Status.FAIL}
 
 
-def test_the_mend_of_a_cpu_index_in_env_is_to_drop_it(matrix: Matrix) -> None:
+def test_the_fix_of_a_cpu_index_in_env_is_to_drop_it(matrix: Matrix) -> None:
     install = "RUN apt-get install -y python3-pip; pip install torch==2.4.1 'numpy<2'"
     index = "https://download.pytorch.org/whl/cpu"
     start = f"FROM {CUDA_12}\n"

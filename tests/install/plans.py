@@ -8,7 +8,7 @@ from functools import cache
 from typing import ParamSpec, TypeVar
 
 from envkit.base.settings import Mirrors
-from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.install.options import ScriptOptions
 from envkit.install.plan import for_script
 from envkit.install.steps import installation
@@ -81,6 +81,25 @@ def planned(request: Request) -> Plan:
 # Called as `asked` is: what the resolver answers to such a request, and the plan for it.
 outcome = _answered(asked, _resolved)
 plan = _answered(asked, planned)
+
+
+def small(framework: str, python: str) -> Plan:
+    """The plan of a small package of the framework's name for that Python, from no index of its own."""
+    found = plan(None, framework)
+    [build] = found.choice.builds
+    build = replace(
+        build,
+        package=f"{framework}==1.0",
+        version=Version.parse("1.0"),
+        companions=(),
+        numpy=None,
+        index_url=None,
+        find_links=None,
+    )
+    choice = replace(
+        found.choice, builds=(build,), needs_toolkit=False, python=Version.parse(python), python_source=None
+    )
+    return replace(found, choice=choice)
 
 
 def with_stand_ins(original: Plan, files: Mapping[str, StandIn]) -> Plan:

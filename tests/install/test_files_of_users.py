@@ -14,11 +14,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
-from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
-from tests.install.plans import plan, scripted
+from tests.install.plans import plan, scripted, small
 from tests.install.shell import call
 from tests.install.test_together import wheel
 
@@ -29,21 +27,7 @@ SLOW = "import time\ntime.sleep(60)\n"
 
 def own_environment(folder: Path) -> Path:
     """The script that installs a small package named jax into an environment in `folder`, with Python from here."""
-    found = plan(None, "jax", os_id="debian12")
-    [build] = found.choice.builds
-    build = replace(
-        build,
-        package="jax==1.0",
-        version=Version.parse("1.0"),
-        companions=(),
-        numpy=None,
-        index_url=None,
-        find_links=None,
-    )
-    choice = replace(
-        found.choice, builds=(build,), needs_toolkit=False, python=Version.parse(PYTHON), python_source=None
-    )
-    text = scripted(replace(found, choice=choice), ScriptOptions(env_dir=str(folder / "env")), Mirrors())
+    text = scripted(small("jax", PYTHON), ScriptOptions(env_dir=str(folder / "env")), Mirrors())
     script = folder / "install.sh"
     script.write_text(text.replace("prerequisites_are_met() {\n", "prerequisites_are_met() {\n  return 0\n"))
     return script

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
-from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
 from tests.install.conftest import LEGACY, NEW, OLDER, Job
 from tests.install.machine import Done, Machine, machine, without_notes
-from tests.install.plans import plan, scripted
+from tests.install.plans import plan, scripted, small
 from tests.install.shell import call
 from tests.install.test_together import wheel
 
@@ -161,22 +159,7 @@ def verified(target: Machine, *names: str) -> None:
 
 def in_an_environment(framework: str) -> str:
     """The script that installs a small package of this framework's name into an environment of several."""
-    found = plan(None, framework)
-    [build] = found.choice.builds
-    build = replace(
-        build,
-        package=f"{framework}==1.0",
-        version=Version.parse("1.0"),
-        companions=(),
-        numpy=None,
-        index_url=None,
-        find_links=None,
-    )
-    choice = replace(
-        found.choice, builds=(build,), needs_toolkit=False, python=Version.parse("3.11"), python_source=None
-    )
-    found = replace(found, choice=choice)
-    return scripted(found, ScriptOptions(env_dir="/opt/lab/environment"), Mirrors())
+    return scripted(small(framework, "3.11"), ScriptOptions(env_dir="/opt/lab/environment"), Mirrors())
 
 
 PAIRS: dict[str, Callable[[Callable[[str], Job]], tuple[str, ...]]] = {

@@ -77,7 +77,7 @@ def others_bundle(bench: Bench) -> Outcome:
         for file in bench.made["12.4.1"][1]["12.4.1"].values():
             bench.engine.run("cp", str(file.path), f"{target.container}:/media/files/{file.name}")
         target.sh("chown -R root: /media/files; chmod -R go-w /media/files")
-        for spoil, mend in (
+        for spoil, undo in (
             ("chmod 777 /media/files", "chmod 755 /media/files"),
             ("chown nobody /media/files/cuda_*", "chown root /media/files/cuda_*"),
             ("chown nobody /media", "chown root /media"),
@@ -85,7 +85,7 @@ def others_bundle(bench: Bench) -> Outcome:
             target.sh(spoil)
             done = target.install("--offline", "/media/files")
             assert done.exit_code == 3 and "writable by others" in done.stderr, done.stderr
-            target.sh(mend)
+            target.sh(undo)
             runs.append(done)
         good = target.install("--offline", "/media/files")
         assert good.exit_code == 0, good.stderr
