@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from envkit.checks.engine import runner
 from envkit.checks.engine.findings import Outcome
+from tests.gate import resuming
 from tests.programs import REASON
 
 # Property tests try the same examples on every run, however slow the machine is.
@@ -32,6 +33,14 @@ def checks_may_break(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For the tests of the runner itself: a check that breaks is a finding, as it is for users."""
     monkeypatch.setattr(runner, "broke", _broke)
     yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    resuming.register(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    resuming.leave_out_what_passed(config, items)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

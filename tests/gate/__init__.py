@@ -1,0 +1,1 @@
+"""What `.ci/run` needs of the test runner."""
