@@ -38,7 +38,7 @@ test-thorough: $(VENV)/test.stamp
 test-integration: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(REAL)" --durations=20 --ignore=tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
-# Real images of whole frameworks: tens of gigabytes, which `docker builder prune` gives back.
+# Real images of whole frameworks, up to ten gigabytes each, which are given back after each.
 test-builds: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -s -m "$(REAL)" -k "not source" tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 

@@ -50,6 +50,13 @@ def report(request: pytest.FixtureRequest) -> Iterator[None]:
         print("\n" + "\n".join(RESULTS))
 
 
+@pytest.fixture(autouse=True)
+def room(engine: Engine) -> Iterator[None]:
+    """Each image's steps are given back after its test: all of them take 50 GB, which other tests then lack."""
+    yield
+    engine.run("builder", "prune", "--all", "--force")
+
+
 @pytest.fixture(scope="module")
 def cuda11() -> Path:
     """Real libraries of CUDA 11.8, cuDNN 8 and NCCL."""
