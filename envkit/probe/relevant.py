@@ -53,6 +53,7 @@ _PLAIN_VALUE = regex(  # a number, a switch, device ids, a folder of the system
     r"\"?(?:-?\d{0,20}|0x[0-9a-f]{1,16}|[yn]|on|off|auto|(?:[0-9a-f]{4}:[0-9a-f]{4},?){1,20}|/(?:var|tmp|run|usr)[\w/.]*)\"?",
     re.IGNORECASE,
 )
+_PARAMETER = regex(r"([A-Za-z_][\w.-]{0,60})=(.*)", re.DOTALL)
 _SET = "(set)"
 _HIDDEN = "***"
 
@@ -86,9 +87,9 @@ def parameters(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def options(words: Iterable[str]) -> str:
-    """The words `NAME=VALUE` of a module's options, with values of a plain form alone."""
-    pairs = (word.partition("=") for word in words)
-    return " ".join(f"{name}{sign}{value if _PLAIN_VALUE.fullmatch(value) else _SET}" for name, sign, value in pairs)
+    """The words `NAME=VALUE` of a module's options, with values of a plain form alone; other words are left out."""
+    pairs = (pair.groups() for pair in map(_PARAMETER.fullmatch, words) if pair)
+    return " ".join(f"{name}={value if _PLAIN_VALUE.fullmatch(value) else _SET}" for name, value in pairs)
 
 
 def upgrader(command: str) -> str:

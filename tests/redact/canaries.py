@@ -124,7 +124,7 @@ def machine() -> MemoryHost:
             "/dev/nvidia0": node("195:0", mode="0660", group="acmegroup", accessible=False),
             "/dev/nvidiactl": node("195:255"),
             "/etc/modprobe.d/nvidia.conf": (
-                f"options nvidia NVreg_X={SECRETS[15]} NVreg_Token={SECRETS[16]}\n# {secret(17)}\n"
+                f"options nvidia NVreg_X={SECRETS[15]} NVreg_Token={SECRETS[16]} -p{SECRETS[16]}\n# {secret(17)}\n"
             ),
             "/etc/nccl.conf": (
                 f"NCCL_SOCKET_IFNAME=acme0\nNCCL_DEBUG_FILE=/home/{OWN_USER}/n.log\nX_TOKEN={SECRETS[18]}\n"
