@@ -12,7 +12,10 @@ from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
+from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
+from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed
+from envkit.dockerfile.stops_grammar import grammar
 from envkit.dockerfile.stops_installers import (
     asks,
     glibc_of_installer,
@@ -22,6 +25,8 @@ from envkit.dockerfile.stops_installers import (
     no_such_cudnn,
     other_cuda_version,
 )
+from envkit.dockerfile.stops_jupyter import verb_gone
+from envkit.dockerfile.stops_keys import old_key
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -66,6 +71,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     for rule in (
         archived,
         rotated_key,
+        old_key,
         apt_pythons,
         gone_download,
         sources_missing,
@@ -82,17 +88,22 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         retired,
         option_refused,
         option_gone,
+        verb_gone,
         program_moved,
         setup_imports,
         python_too_old,
         unbuildable,
         system_sync,
         joined,
+        grammar,
+        folder_lost,
         list_missing,
         metadata_refused,
         index_lacks,
         pip_missing,
         managed,
+        pip_fixed,
+        pip_too_old,
         without_torch,
         lists_missing,
         gpu_needed,

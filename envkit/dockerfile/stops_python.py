@@ -56,12 +56,13 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
     """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
     apt = ground.base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
-    if not apt or not ground.plain or ground.tells & {"pip", "environment", "copied"}:
+    if not apt or not ground.plain or ground.tells & {"pip", "environment"}:
         return
     for step in ground.steps:
         if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
             return
-        if _called_pip(_itself(step.command.words)):
+        words = _itself(step.command.words)
+        if _called_pip(words) and not ("copied" in ground.tells and _PYTHON.fullmatch(words[0])):
             yield stop(
                 faults.PIP_MISSING,
                 f"{ground.base.image} has no pip, and no earlier command installs it",
