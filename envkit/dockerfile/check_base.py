@@ -18,6 +18,7 @@ from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
 from envkit.solver.request import Request
 from envkit.tables import images as data
+from envkit.tables.build_tools import ClosedRegistry
 from envkit.tables.known_bases import WithoutLatest
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
@@ -77,7 +78,12 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
     name = image_name(image)
     repository, tag = name.repository, name.wanted_tag
     row = tag_row(repository, tag, matrix)
-    if row is not None and row.cuda is None and row.state in GONE:
+    closed = next((one for one in read(ClosedRegistry) if repository.startswith(one.prefix)), None)
+    if closed is not None:
+        title = f"{image} cannot be pulled: it is in {closed.title}"
+        fix = "Start from an image in a public registry."
+        yield stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=closed.sources)
+    elif row is not None and row.cuda is None and row.state in GONE:
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
         verdict = image_fits(row)

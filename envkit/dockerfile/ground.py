@@ -46,7 +46,10 @@ _TELLS = {
         r"[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b|apt-key|keyring"
         r"|archive\.debian|vault\.|old-releases)"
     ),
-    "key": regex(r"(?i)apt-key|keyring|3bf863cc|sources\.list|/etc/apt|allow-?(?:unauthenticated|insecure)|trusted="),
+    "key": regex(
+        r"(?i)apt-key|keyring|3bf863cc|sources\.list\.d|/etc/apt(?!/sources\.list\b(?!\.d))|trusted="
+        r"|allow-?(?:unauthenticated|insecure)"
+    ),
     "terms": regex(
         r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
     ),

@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_stops import ManagedPython
+from envkit.tables.build_stops import GonePackage, ManagedPython
 from envkit.tables.installer import PipRow
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
@@ -106,10 +106,20 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
         return None
     if caller[0] == "python" and any(
-        _PYTHON_TWO & set(arguments(one.command, APT, ("install",)) or ()) for one in ground.steps
+        _brings_python_two(word, ground)
+        for one in ground.steps
+        for word in arguments(one.command, APT, ("install",)) or ()
     ):
         return Version.of(2, 7)
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
+
+
+def _brings_python_two(word: str, ground: Ground) -> bool:
+    """True for a package of Python 2, which every python-… is where the distribution has it as python."""
+    system = ground.base.system
+    gone = {row.os_id for row in read(GonePackage) if row.package == "python-pip"}
+    has_it = system is not None and system.os_id not in gone and system.package_manager == "apt"
+    return word in _PYTHON_TWO or (has_it and word.startswith("python-"))
 
 
 def _another(environment: Mapping[str, str]) -> bool:

@@ -149,8 +149,7 @@ def conda_terms(ground: Ground) -> Iterator[Finding]:
     if not (newest or "anaconda" in ground.tells) or "terms" in ground.tells:
         return
     for step in ground.steps:
-        given = arguments(step.command, ("conda",), _USES_CHANNELS)
-        if given is not None and not any(word in ("-f", "--file", "env") for word in step.command.words):
+        if arguments(step.command, ("conda",), _USES_CHANNELS) is not None:
             told = "conda stops here: the terms of service of its default channels have not been accepted"
             impact = "The build stops with: CondaToSNonInteractiveError."
             yield stop(faults.CONDA_TERMS, told, command_subject(step.command), impact=impact)

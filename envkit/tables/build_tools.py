@@ -138,3 +138,13 @@ class GoneVerb:
     python: Version
     instead: str
     sources: tuple[str, ...]
+
+
+@table("image/closed_registries.csv", "prefix")
+@record
+class ClosedRegistry:
+    """What the names of images begin with that nobody outside of a company can pull."""
+
+    prefix: str
+    title: str
+    sources: tuple[str, ...]

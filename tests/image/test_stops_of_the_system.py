@@ -67,6 +67,27 @@ STOPS = {
     "cd in a RUN before cmake": ("image.list-missing", f"{CLONED}RUN cmake .. && make\n", 4),
     "wget without -y": ("image.apt-asks", "FROM ubuntu:22.04\nRUN apt-get update && apt-get install wget\n", 2),
     "no more nbextension": ("image.tool-option", NOTEBOOK.format("jupyter"), 3),
+    "conda env create asks for the terms": (
+        "image.conda-terms",
+        "FROM continuumio/miniconda3\nCOPY environment.yml .\nRUN conda env create -f environment.yml\n",
+        3,
+    ),
+    "a registry inside NVIDIA": (
+        "image.base-gone",
+        "FROM gitlab-dl.nvidia.com:5005/dgx/tensorflow:18.04-py2-devel\n",
+        1,
+    ),
+    "the old key of cudagl": (
+        "image.apt-key-rotated",
+        "FROM nvidia/cudagl:11.4.2-devel-ubuntu20.04\nRUN apt-get update\n",
+        2,
+    ),
+    "another mirror leaves the old key": (
+        "image.apt-key-rotated",
+        "FROM tensorflow/tensorflow:2.6.0-gpu\nRUN sed -i 's/archive.ubuntu.com/mirror.example/' /etc/apt/sources.list\n"
+        "RUN apt-get update\n",
+        3,
+    ),
     "a package of no distribution": (
         "image.apt-without-package",
         "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y lib-ssl-dev\n",
@@ -107,6 +128,13 @@ FINE = {
     ),
     "what another has brought": (
         "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cmake\nRUN apt-get install curl\n"
+    ),
+    "terms are accepted by variable": (
+        "FROM continuumio/miniconda3\nENV CONDA_PLUGINS_AUTO_ACCEPT_TOS=yes\nRUN conda env create -f environment.yml\n"
+    ),
+    "Miniforge has other channels": "FROM condaforge/miniforge3\nRUN conda env create -f environment.yml\n",
+    "NVIDIA's list is removed": (
+        "FROM nvidia/cudagl:11.4.2-devel-ubuntu20.04\nRUN rm /etc/apt/sources.list.d/cuda.list && apt-get update\n"
     ),
     "notebook is bounded": NOTEBOOK.format("'notebook<7'"),
     "notebook of an old Python": NOTEBOOK.format("notebook").replace("3.10", "3.7"),
