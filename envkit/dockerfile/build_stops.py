@@ -14,7 +14,7 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
-from envkit.dockerfile.stops_gpu import gpu_needed
+from envkit.dockerfile.stops_gpu import gpu_needed, native_code
 from envkit.dockerfile.stops_grammar import grammar
 from envkit.dockerfile.stops_installers import (
     asks,
@@ -107,6 +107,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         without_torch,
         lists_missing,
         gpu_needed,
+        native_code,
         gpu_unnamed,
     ):
         yield from rule(ground)

@@ -84,8 +84,15 @@ STOPS = {
     ),
     "another mirror leaves the old key": (
         "image.apt-key-rotated",
-        "FROM tensorflow/tensorflow:2.6.0-gpu\nRUN sed -i 's/archive.ubuntu.com/mirror.example/' /etc/apt/sources.list\n"
+        "FROM tensorflow/tensorflow:2.6.0-gpu\n"
+        "RUN sed -i 's/archive.ubuntu.com/mirror.example/' /etc/apt/sources.list\n"
         "RUN apt-get update\n",
+        3,
+    ),
+    "a list after a clone": (
+        "image.list-missing",
+        "FROM python:3.10\nRUN git clone https://github.com/o/bar ./b && cd ./b && pip install . && cd ..\n"
+        "RUN pip install -r requirements.txt\n",
         3,
     ),
     "a package of no distribution": (
@@ -135,6 +142,13 @@ FINE = {
     "Miniforge has other channels": "FROM condaforge/miniforge3\nRUN conda env create -f environment.yml\n",
     "NVIDIA's list is removed": (
         "FROM nvidia/cudagl:11.4.2-devel-ubuntu20.04\nRUN rm /etc/apt/sources.list.d/cuda.list && apt-get update\n"
+    ),
+    "a list of the clone": "FROM python:3.10\nRUN git clone https://github.com/o/b && cd b && pip install -r r.txt\n",
+    "a list by the clone's path": (
+        "FROM python:3.10\nRUN git clone https://github.com/o/b\nRUN pip install -r b/r.txt\n"
+    ),
+    "the folder is the clone": (
+        "FROM python:3.10\nWORKDIR /b\nRUN git clone https://github.com/o/b /b\nRUN pip install -r r.txt\n"
     ),
     "notebook is bounded": NOTEBOOK.format("'notebook<7'"),
     "notebook of an old Python": NOTEBOOK.format("notebook").replace("3.10", "3.7"),
