@@ -12,6 +12,7 @@ from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
+from envkit.dockerfile.stops_apt_names import compilers, gone_ppas, no_names
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
@@ -62,7 +63,8 @@ _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
     """The first such command of each kind in each stage that the image needs."""
     for ground in made:
-        found = tuple(_stops(ground, matrix))
+        told = {(one.id, line_of(one)): one for one in reversed(tuple(_stops(ground, matrix)))}
+        found = tuple(reversed(told.values()))  # of two rules on one command the first
         yield from found
         yield from gpu_code_left_out(ground, frozenset(map(line_of, found)))
 
@@ -78,6 +80,9 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         conda_terms,
         glibc_of_installer,
         gone_packages,
+        compilers,
+        no_names,
+        gone_ppas,
         gone_commands,
         key_refused,
         other_cuda_version,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _CUDNN = regex(r"cudnn\d+")
+_LISTED = frozenset({"supported", "unsupported"})
+_WHOLE = 24  # tags of the release with the fewest distributions
 _SHORT = 2  # numbers in the tags of old releases
 
 
@@ -178,6 +180,10 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
+    if named is not None and _listed_whole(named, matrix):
+        title = f"{image} cannot be pulled: it is in none of NVIDIA's lists of tags of CUDA {named}"
+        fix = nearest_tag(as_row(tag, matrix), matrix, meant)
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
         nearest_tag(as_row(tag, matrix), matrix, meant)
@@ -197,6 +203,12 @@ def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:
     """True for a release of two numbers that is newer than every one whose tags have no more."""
     short = (row.cuda for row in matrix.image_tags if row.cuda is not None and len(row.cuda.parts) == _SHORT)
     return len(named.parts) == _SHORT and named > max(short)
+
+
+def _listed_whole(named: Version, matrix: Matrix) -> bool:
+    """True for a release so many tags of which are on record that NVIDIA's lists of them are whole."""
+    states = [row.state for row in matrix.image_tags if row.cuda == named]
+    return sum(state in _LISTED for state in states) >= _WHOLE
 
 
 def _all_gone(named: Version, matrix: Matrix) -> bool:

@@ -148,3 +148,12 @@ class ClosedRegistry:
     prefix: str
     title: str
     sources: tuple[str, ...]
+
+
+@table("image/gone_ppas.csv", "name")
+@record
+class GonePpa:
+    """A PPA of Launchpad that is no longer there."""
+
+    name: str
+    sources: tuple[str, ...]
