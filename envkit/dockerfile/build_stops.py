@@ -12,7 +12,7 @@ from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
-from envkit.dockerfile.stops_apt_names import compilers, gone_ppas, no_names
+from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
@@ -116,6 +116,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         gpu_unnamed,
     ):
         yield from rule(ground)
+    yield from cuda_releases(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _CUDNN = regex(r"cudnn\d+")
+_PYTORCH = "pytorch/pytorch"
+_OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d)-cudnn\d-(?:runtime|devel)")
 _LISTED = frozenset({"supported", "unsupported"})
 _WHOLE = 24  # tags of the release with the fewest distributions
 _SHORT = 2  # numbers in the tags of old releases
@@ -98,7 +100,8 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix, meant)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
-        yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
+        without = _without_build(repository, tag, matrix)
+        yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), without, subject, stops)
 
 
 def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
@@ -126,7 +129,28 @@ def _with_other_cudnn(repository: str, tag: str, matrix: Matrix) -> FrameworkIma
     )
 
 
-def _not_on_record(image: str, other: FrameworkImage | None, subject: str, stops: str) -> Finding:
+def _without_build(repository: str, tag: str, matrix: Matrix) -> tuple[Version, Version] | None:
+    """Release and CUDA of a tag of PyTorch's images, where that release was never built for that CUDA."""
+    named = _OF_PYTORCH.fullmatch(tag) if repository == _PYTORCH else None
+    if named is None:
+        return None
+    release, cuda = Version.parse(named["release"]), Version.parse(named["cuda"])
+    built = {build.cuda for build in matrix.builds("pytorch") if build.version.starts_with(release) and build.cuda}
+    known = built and not any(one.starts_with(cuda) or cuda.starts_with(one) for one in built)
+    return (release, cuda) if known else None
+
+
+def _not_on_record(
+    image: str,
+    other: FrameworkImage | None,
+    without: tuple[Version, Version] | None,
+    subject: str,
+    stops: str,
+) -> Finding:
+    if without is not None:
+        title = f"{image} cannot exist: there is no PyTorch {without[0]} for CUDA {without[1]}"
+        fix = "Name a tag whose CUDA that release was built for."
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if other is not None:
         title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"
         fix = f"Name {other.repository}:{other.tag}."

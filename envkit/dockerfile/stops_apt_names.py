@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
@@ -12,9 +14,19 @@ from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import GonePpa
+from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_KNOWN_WELL = 9  # releases of a distribution from which on the first and the last of them are certain
+_REPOSITORY = regex(r"developer\.download\.nvidia\.com/compute/cuda/repos/(?P<os>[a-z]+\d+)/")
+_OF_CUDA = regex(
+    r"cuda-(?:toolkit|compiler|nvcc|libraries|libraries-dev|cudart|cudart-dev|minimal-build|command-line-tools|nvrtc"
+    r"|nvml-dev|runtime)-(?P<major>\d{2})-(?P<minor>\d)"
+)
 _COMPILER = regex(r"(?:gcc|g\+\+|gfortran)-(\d{1,2}(?:\.\d)?)")
 # Policy: a name has small letters, digits, + - and . alone.
 _NO_NAME = regex(r"lib-[\w.-]+|[a-z][a-z0-9.+-]*_[a-z0-9_.+-]+|[a-z]+[A-Z][A-Za-z0-9-]*")
@@ -39,6 +51,39 @@ def compilers(ground: Ground) -> Iterator[Finding]:
 
 def _nearest(word: Word, system: OperatingSystem) -> str:
     return f"{word.rpartition('-')[0]}-{min(system.installable_gcc)}"
+
+
+def cuda_releases(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
+    """The first package of a CUDA release that NVIDIA's repository for the distribution never had."""
+    system = ground.base.system
+    if system is None or system.package_manager != "apt" or not system.repository_id:
+        return
+    named = {match["os"] for match in map(_REPOSITORY.search, ground.addresses) if match is not None}
+    own = ground.base.repository == CUDA_REPOSITORY or system.repository_id in named
+    if not own or not ground.plain or named - {system.repository_id}:
+        return
+    releases = {row.release for row in matrix.toolkits if system.os_id in (row.os_ids or ())}
+    if len(releases) < _KNOWN_WELL:
+        return
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            found = _OF_CUDA.fullmatch(word.partition("=")[0])
+            release = Version.parse(f"{found['major']}.{found['minor']}") if found is not None else None
+            if release is None or min(releases) <= release <= _after(max(releases)):
+                continue
+            if release <= matrix.toolkits[-1].release and step.command.decisive:
+                told = f"NVIDIA's repository for {system.title} has no CUDA {release}"
+                yield _without(
+                    word,
+                    told,
+                    f"Install a CUDA from {min(releases)} to {max(releases)}, or start from another release.",
+                )
+                return
+
+
+def _after(release: Version) -> Version:
+    """The next release, which the repository may have, too."""
+    return Version.of(release.major, release.minor + 1)
 
 
 def no_names(ground: Ground) -> Iterator[Finding]:

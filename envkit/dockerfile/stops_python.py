@@ -76,7 +76,9 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
 def script_refuses(ground: Ground) -> Iterator[Finding]:
     """The first call of a get-pip.py for newer Pythons than the one that runs it."""
     newest_given_up = max(read(PipRow), key=lambda row: row.python)
-    downloaded = piped = False  # the script for current Pythons; by the command before
+    added = (text.split()[0] for _, text in ground.copies if _SCRIPT in text and "://" in text)
+    downloaded = any(_OF_ONE_PYTHON.search(address) is None for address in added)  # the script for current Pythons
+    piped = False  # by the command before
     for step in ground.steps:
         words = step.command.words
         address = next((word for word in words if word.endswith(f"/{_SCRIPT}") and "://" in word), None)

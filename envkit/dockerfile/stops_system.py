@@ -18,7 +18,7 @@ from envkit.tables.rows import OperatingSystem
 
 _MANAGERS = (*APT, "yum", "dnf", "microdnf")
 _FETCHES = ("update", "upgrade", "install", "makecache")
-_PYTHON = regex(r"python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
+_PYTHON = regex(r"(?:lib)?python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
 _PIP_OF_ONE = regex(r"python3\.\d{1,2}-pip")
 _DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
 _WITHOUT_DISTUTILS = Version.of(3, 12)

@@ -89,6 +89,53 @@ STOPS = {
         "RUN apt-get update\n",
         3,
     ),
+    "a tag in none of the lists": ("image.base-gone", "FROM nvidia/cuda:12.6.0-cudnn8-devel-ubuntu22.04\n", 1),
+    "a code name in a tag": ("image.base-gone", "FROM nvidia/cuda:12.2.2-devel-jammy\n", 1),
+    "no PyTorch for that CUDA": ("image.base-gone", "FROM pytorch/pytorch:2.3.0-cuda12.2-cudnn8-devel\n", 1),
+    "an archived code name": ("image.archive-gone", "FROM ubuntu:lunar\nRUN apt-get update\n", 2),
+    "the last image of Python 2": ("image.archive-gone", "FROM python:2.7-slim\nRUN apt-get update\n", 2),
+    "the old key of Triton": (
+        "image.apt-key-rotated",
+        "FROM nvcr.io/nvidia/tritonserver:21.10-py3\nRUN apt-get update\n",
+        2,
+    ),
+    "a compiler of before": (
+        "image.apt-without-package",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y gcc-8 g++-8\n",
+        2,
+    ),
+    "a Python's library": (
+        "image.apt-without-package",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y libpython3.8-dev\n",
+        2,
+    ),
+    "no name of a package": (
+        "image.apt-without-package",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3_pip\n",
+        2,
+    ),
+    "a PPA that is gone": (
+        "image.apt-without-package",
+        "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y software-properties-common\n"
+        "RUN add-apt-repository ppa:jonathonf/python-3.6\n",
+        3,
+    ),
+    "a virtual package": (
+        "image.apt-without-package",
+        "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y libasound2\n",
+        2,
+    ),
+    "a CUDA before the distribution": (
+        "image.apt-without-package",
+        "FROM nvidia/cuda:12.8.1-base-ubuntu24.04\nRUN apt-get update && apt-get install -y cuda-toolkit-11-8\n",
+        2,
+    ),
+    "get-pip.py by ADD": (
+        "image.installer-refuses",
+        "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python3 python3-distutils\n"
+        "ADD https://bootstrap.pypa.io/get-pip.py /tmp/get-pip.py\nRUN python3 /tmp/get-pip.py\n",
+        4,
+    ),
     "a list after a clone": (
         "image.list-missing",
         "FROM python:3.10\nRUN git clone https://github.com/o/bar ./b && cd ./b && pip install . && cd ..\n"
@@ -150,6 +197,20 @@ FINE = {
     "the folder is the clone": (
         "FROM python:3.10\nWORKDIR /b\nRUN git clone https://github.com/o/b /b\nRUN pip install -r r.txt\n"
     ),
+    "a tag of that release": "FROM nvidia/cuda:12.3.2-cudnn9-devel-ubuntu22.04\n",
+    "a tag of PyTorch": "FROM pytorch/pytorch:2.1.0-cuda11.8-cudnn8-devel\n",
+    "Triton after the key": "FROM nvcr.io/nvidia/tritonserver:22.12-py3\nRUN apt-get update\n",
+    "a compiler of the release": "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y gcc-9 g++-12\n",
+    "a compiler of the toolchain's PPA": (
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y software-properties-common\n"
+        "RUN add-apt-repository ppa:ubuntu-toolchain-r/test && apt-get install -y gcc-14\n"
+    ),
+    "CUDA of another distribution's repository": (
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y wget\n"
+        "RUN wget https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64/cuda-keyring_1.1-1_all.deb"
+        " && dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update && apt-get install -y cuda-toolkit-11-4\n"
+    ),
+    "a file of apt": "FROM ubuntu:22.04\nCOPY a_1.deb /\nRUN apt-get update && apt-get install -y /a_1.deb\n",
     "notebook is bounded": NOTEBOOK.format("'notebook<7'"),
     "notebook of an old Python": NOTEBOOK.format("notebook").replace("3.10", "3.7"),
 }
