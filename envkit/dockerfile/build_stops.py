@@ -12,7 +12,11 @@ from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
-from envkit.dockerfile.stops_gpu import gpu_needed
+from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names
+from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
+from envkit.dockerfile.stops_folders import folder_lost
+from envkit.dockerfile.stops_gpu import gpu_needed, native_code
+from envkit.dockerfile.stops_grammar import grammar
 from envkit.dockerfile.stops_installers import (
     asks,
     glibc_of_installer,
@@ -22,6 +26,8 @@ from envkit.dockerfile.stops_installers import (
     no_such_cudnn,
     other_cuda_version,
 )
+from envkit.dockerfile.stops_jupyter import verb_gone
+from envkit.dockerfile.stops_keys import old_key
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -57,7 +63,8 @@ _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
     """The first such command of each kind in each stage that the image needs."""
     for ground in made:
-        found = tuple(_stops(ground, matrix))
+        told = {(one.id, line_of(one)): one for one in reversed(tuple(_stops(ground, matrix)))}
+        found = tuple(reversed(told.values()))  # of two rules on one command the first
         yield from found
         yield from gpu_code_left_out(ground, frozenset(map(line_of, found)))
 
@@ -66,12 +73,16 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     for rule in (
         archived,
         rotated_key,
+        old_key,
         apt_pythons,
         gone_download,
         sources_missing,
         conda_terms,
         glibc_of_installer,
         gone_packages,
+        compilers,
+        no_names,
+        gone_ppas,
         gone_commands,
         key_refused,
         other_cuda_version,
@@ -82,23 +93,30 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         retired,
         option_refused,
         option_gone,
+        verb_gone,
         program_moved,
         setup_imports,
         python_too_old,
         unbuildable,
         system_sync,
         joined,
+        grammar,
+        folder_lost,
         list_missing,
         metadata_refused,
         index_lacks,
         pip_missing,
         managed,
+        pip_fixed,
+        pip_too_old,
         without_torch,
         lists_missing,
         gpu_needed,
+        native_code,
         gpu_unnamed,
     ):
         yield from rule(ground)
+    yield from cuda_releases(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

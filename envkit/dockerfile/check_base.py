@@ -18,6 +18,7 @@ from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
 from envkit.solver.request import Request
 from envkit.tables import images as data
+from envkit.tables.build_tools import ClosedRegistry
 from envkit.tables.known_bases import WithoutLatest
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _CUDNN = regex(r"cudnn\d+")
+_PYTORCH = "pytorch/pytorch"
+_OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d)-cudnn\d-(?:runtime|devel)")
+_LISTED = frozenset({"supported", "unsupported"})
+_WHOLE = 24  # tags of the release with the fewest distributions
 _SHORT = 2  # numbers in the tags of old releases
 
 
@@ -77,7 +82,12 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
     name = image_name(image)
     repository, tag = name.repository, name.wanted_tag
     row = tag_row(repository, tag, matrix)
-    if row is not None and row.cuda is None and row.state in GONE:
+    closed = next((one for one in read(ClosedRegistry) if repository.startswith(one.prefix)), None)
+    if closed is not None:
+        title = f"{image} cannot be pulled: it is in {closed.title}"
+        fix = "Start from an image in a public registry."
+        yield stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=closed.sources)
+    elif row is not None and row.cuda is None and row.state in GONE:
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
         verdict = image_fits(row)
@@ -90,7 +100,8 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix, meant)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
-        yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
+        without = _without_build(repository, tag, matrix)
+        yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), without, subject, stops)
 
 
 def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
@@ -118,7 +129,28 @@ def _with_other_cudnn(repository: str, tag: str, matrix: Matrix) -> FrameworkIma
     )
 
 
-def _not_on_record(image: str, other: FrameworkImage | None, subject: str, stops: str) -> Finding:
+def _without_build(repository: str, tag: str, matrix: Matrix) -> tuple[Version, Version] | None:
+    """Release and CUDA of a tag of PyTorch's images, where that release was never built for that CUDA."""
+    named = _OF_PYTORCH.fullmatch(tag) if repository == _PYTORCH else None
+    if named is None:
+        return None
+    release, cuda = Version.parse(named["release"]), Version.parse(named["cuda"])
+    built = {build.cuda for build in matrix.builds("pytorch") if build.version.starts_with(release) and build.cuda}
+    known = built and not any(one.starts_with(cuda) or cuda.starts_with(one) for one in built)
+    return (release, cuda) if known else None
+
+
+def _not_on_record(
+    image: str,
+    other: FrameworkImage | None,
+    without: tuple[Version, Version] | None,
+    subject: str,
+    stops: str,
+) -> Finding:
+    if without is not None:
+        title = f"{image} cannot exist: there is no PyTorch {without[0]} for CUDA {without[1]}"
+        fix = "Name a tag whose CUDA that release was built for."
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if other is not None:
         title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"
         fix = f"Name {other.repository}:{other.tag}."
@@ -172,6 +204,10 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
+    if named is not None and _listed_whole(named, matrix):
+        title = f"{image} cannot be pulled: it is in none of NVIDIA's lists of tags of CUDA {named}"
+        fix = nearest_tag(as_row(tag, matrix), matrix, meant)
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
         nearest_tag(as_row(tag, matrix), matrix, meant)
@@ -191,6 +227,12 @@ def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:
     """True for a release of two numbers that is newer than every one whose tags have no more."""
     short = (row.cuda for row in matrix.image_tags if row.cuda is not None and len(row.cuda.parts) == _SHORT)
     return len(named.parts) == _SHORT and named > max(short)
+
+
+def _listed_whole(named: Version, matrix: Matrix) -> bool:
+    """True for a release so many tags of which are on record that NVIDIA's lists of them are whole."""
+    states = [row.state for row in matrix.image_tags if row.cuda == named]
+    return sum(state in _LISTED for state in states) >= _WHOLE
 
 
 def _all_gone(named: Version, matrix: Matrix) -> bool:

@@ -120,8 +120,8 @@ def _build(
         verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
-        if verdict.status == "fail":  # another Python leaves the errors of the image; nothing else matters yet
-            around = _around(build, wanted, found, request, subject, anew, matrix)
+        if verdict.status == "fail":  # pip stops there: of the rest, only an image without CUDA is a fault by itself
+            around = _around(build, wanted, found, request, subject, anew, matrix) if found.cuda is None else ()
             yield from (one for one in around if one.status is Status.FAIL)
             return
     yield from _around(build, wanted, found, request, subject, anew, matrix)
@@ -181,8 +181,9 @@ def _cuda_of(
     matrix: Matrix,
 ) -> Iterator[Finding]:
     """Whether the system has the CUDA and cuDNN that a build loads from there."""
-    if build.cuda is None:
-        return
+    held = found.conda_cuda
+    if build.cuda is None or (held is not None and held.version.starts_with(build.cuda)):
+        return  # the Python of conda finds conda's libraries
     title = f"{build.named}"
     if found.cuda is None:
         yield _without_cuda(build, wanted, found, request, subject, anew)

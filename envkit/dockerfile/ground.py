@@ -12,6 +12,7 @@ from envkit.dockerfile.clones import Clones, clones_of
 from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.python import Pythons, pythons_of
+from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.script import Script
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
@@ -45,13 +46,16 @@ _TELLS = {
         r"[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b|apt-key|keyring"
         r"|archive\.debian|vault\.|old-releases)"
     ),
-    "key": regex(r"(?i)apt-key|keyring|3bf863cc|sources\.list|/etc/apt|allow-?(?:unauthenticated|insecure)|trusted="),
+    "key": regex(
+        r"(?i)apt-key|keyring|3bf863cc|sources\.list\.d|/etc/apt(?!/sources\.list\b(?!\.d))|trusted="
+        r"|allow-?(?:unauthenticated|insecure)"
+    ),
     "terms": regex(
         r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
     ),
     "pip": regex(
-        r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|jupyter|xargs"
-        r"|easy_install|\.deb\b|\buv\b"
+        r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|xargs"
+        r"|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
     ),
     "get-pip": regex(r"get-pip"),
     "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
@@ -61,6 +65,9 @@ _TELLS = {
 }
 APT = ("apt-get", "apt", "aptitude")
 _VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "install"})
+_PACKAGES = regex(r"/(?:dist|site)-packages/?$")
+# Folders that nobody has on PATH unless ENV says so.
+_OWN_FOLDER = regex(r"(?:\./|/(?:app|src|code|workspace|models?|data|build|ComfyUI)(?:/|$))(?!.*(?:env|bin))")
 _TEXTS = ("ARG", "COPY", "ADD", "ENV")
 
 
@@ -90,6 +97,7 @@ class Ground:
     texts: tuple[str, ...]  # of its RUNs
     first_copy: int | None  # the line from which on files are in it
     copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
+    instructions: tuple[Instruction, ...] = ()
 
     def copies_before(self, line: int) -> bool:
         """True where something was copied into it before a line."""
@@ -126,6 +134,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             tuple(part.text for part in parts_of((stage,), "RUN")),
             next((part.line for part in parts_of((stage,), "COPY", "ADD")), None),
             tuple((part.line, part.text) for part in parts_of((stage,), "COPY", "ADD")),
+            stage.instructions,
         )
         yield made[stage.index]
 
@@ -168,6 +177,16 @@ def _steps(
                 yield Step(command, tuple(installed.get(place, ())), place, cloned.get(place, ()))
 
 
+def _may_hold_programs(copied: str, environment: Mapping[str, str]) -> bool:
+    """True where what is copied from a stage may put a pip into a folder of PATH."""
+    target = copied.split()[-1].strip("\"'],") if copied else "$"
+    if _PACKAGES.search(target) is not None:
+        return False
+    folder = target.rstrip("/")
+    on_path = any(one.startswith(folder) for one in environment.get("PATH", "").split(":") if one)
+    return on_path or not _OWN_FOLDER.match(target)
+
+
 def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
     texts = [part.text for part in parts_of((stage,), *_TEXTS)]
     told = {
@@ -175,8 +194,9 @@ def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
         for name, pattern in _TELLS.items()
         if script.search(pattern) is not None or any(pattern.search(text) for text in texts)
     }
-    if any("from" in part.flags for part in parts_of((stage,), "COPY")):
-        told |= {"pip", "copied"}
+    copied = [part.text for part in parts_of((stage,), "COPY") if "from" in part.flags]
+    told |= {"copied"} if copied else set()
+    told |= {"pip"} if any(_may_hold_programs(text, stage.environment) for text in copied) else set()
     images = (image for _, image in copied_images((stage,)))
     if any(not image_name(image).repository.endswith("/uv") for image in images):
         told |= {"python"}

@@ -14,6 +14,9 @@ _TAKES_SCRIPT = regex(r"-[a-z]*c")
 # Words of the grammar that are before a command, and those that end what they began.
 _LEADING = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _ENDING = frozenset({"fi", "done", "esac", "}"})
+_ENDS_A_BRANCH = _ENDING | {"else", "elif"}
+_EQUAL = frozenset({"=", "=="})
+_TEST_WORDS = 5  # of [ A = B ]
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
 _STRICT = regex(r"set -[a-z]*e")
 _BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
@@ -78,9 +81,11 @@ def _inner(words: Sequence[Word], body: Text | None, scope: Scope, depth: int) -
 
 def _with_what_decides(found: list[tuple[Simple, list[ShellCommand]]]) -> Iterator[ShellCommand]:
     """The commands, with those marked whose failure the rest of the script hides: `a || b`, `a | b`, `a; b`."""
+    ends = [bool(after[0].words) and after[0].words[0] in _ENDS_A_BRANCH for after in found[1:]] + [False]
     strict = next((at for at, (simple, _) in enumerate(found) if _STRICT.match(" ".join(simple.words[:2]))), len(found))
     hidden = max(
-        (at for at, (simple, _) in enumerate(found) if _hides(simple, strict=at > strict, found=found)), default=-1
+        (at for at, (simple, _) in enumerate(found) if _hides(simple, strict=at > strict or ends[at], found=found)),
+        default=-1,
     )
     for at, (_, made) in enumerate(found):
         for one in made:
@@ -93,13 +98,21 @@ def _hides(simple: Simple, *, strict: bool, found: list[tuple[Simple, list[Shell
     return simple.separator not in (("", "&&", ";", "\n") if strict or last else ("", "&&"))
 
 
+def _holds(test: Sequence[Word]) -> bool:
+    """True for a test of two equal texts in which every variable is known: [ A = A ]."""
+    if len(test) != _TEST_WORDS or test[0] not in ("[", "[[") or test[2] not in _EQUAL:
+        return False
+    return test[1] == test[3] and not {"$", "`", "*"} & set(test[1])
+
+
 class _Script:
     """The state of one script between its commands."""
 
     def __init__(self, scope: Scope, depth: int) -> None:
         self._scope = scope
         self._depth = depth
-        self._branches = 0  # open if and case
+        self._branches: list[bool] = []  # open if and case: whether what is in it certainly runs
+        self._unsure = 0  # those of them in which that is not so
         self._asked = False  # a test is before it in the chain
         self._conditional = False
 
@@ -108,7 +121,7 @@ class _Script:
         found: list[tuple[Simple, list[ShellCommand]]] = []
         for simple in words.commands():
             plain = self._without_grammar(simple.words)
-            conditional = self._conditional or self._branches > 0
+            conditional = self._conditional or self._unsure > 0
             made: list[ShellCommand] = []
             if plain or simple.body is not None:
                 self._assign(plain, sure=not conditional)
@@ -124,16 +137,28 @@ class _Script:
     def _without_grammar(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
         start = 0
         while start < len(words) and words[start] in _LEADING:
-            self._branches += words[start] == "if"
+            if words[start] == "if":
+                self._open(certain=_holds(words[start + 1 : start + 2 + _TEST_WORDS]))
+            elif words[start] in ("else", "elif") and self._branches:
+                self._close()
+                self._open(certain=False)
             start += 1
         plain = words[start:]
         if plain[:1] == ("case",):
-            self._branches += 1
+            self._open(certain=False)
             return ()
         if plain and plain[0] in _ENDING:
-            self._branches = max(self._branches - (plain[0] in ("fi", "esac")), 0)
+            if plain[0] in ("fi", "esac") and self._branches:
+                self._close()
             return ()
         return plain
+
+    def _open(self, *, certain: bool) -> None:
+        self._branches.append(certain)
+        self._unsure += not certain
+
+    def _close(self) -> None:
+        self._unsure -= not self._branches.pop()
 
     def _join(self, simple: Simple, words: tuple[Word, ...]) -> None:
         """Note what the separator says of the command after it."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
-from envkit.checks.engine.findings import Finding
-from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_parts import command_subject, finding, stop
 from envkit.dockerfile.ground import Ground
 
 _PYTHON = regex(r"(?:.*/)?python[\d.]*")
@@ -19,6 +19,7 @@ _COUNTS = regex(
     r"(?:[\w.]+\.)?cuda\.device_count\(\)(?: > 0| >= 1)?|(?:len\()?(?:tf|tensorflow)\.config\."
     r"(?:experimental\.)?list_physical_devices\('GPU'\)\)?(?: > 0| >= 1)?"
 )
+_NATIVE = regex(r"-DCMAKE_CUDA_ARCHITECTURES(?::STRING)?=native|(?:-arch|--gpu-architecture)=native")
 _LONGEST = 10_000  # characters of a script that are parsed
 
 
@@ -40,6 +41,24 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact="The build fails here even on a machine with a GPU: only Docker's legacy builder, with nvidia "
                 "as the default runtime, exposes one.",
+            )
+            return
+
+
+def native_code(ground: Ground) -> Iterator[Finding]:
+    """The first build for the GPU of the machine that builds, where there is none."""
+    if "--device" in ground.tells or ground.base.jetson:
+        return
+    for step in ground.steps:
+        word = next((one for one in step.command.words if _NATIVE.fullmatch(one)), None)
+        if word is not None:
+            yield finding(
+                faults.GPU_AT_BUILD,
+                Status.WARN,
+                f"{word} asks for the GPU of the machine that builds, and there is none while an image is being built",
+                command_subject(step.command),
+                impact="nvcc compiles for its oldest architecture, or stops.",
+                remedy=Remedy("Name the architectures of your GPUs in its place."),
             )
             return
 

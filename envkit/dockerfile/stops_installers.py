@@ -170,7 +170,8 @@ def asks(ground: Ground) -> Iterator[Finding]:
     """The first installation at which apt asks, as it provides more packages than were named."""
     if not ground.plain or not ground.first or "assume-yes" in ground.tells:
         return
-    names = {row.package: row for row in read(AskingPackage)}
+    devel = ground.base.row is not None and ground.base.row.flavor == "devel"
+    names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}
     there: set[str] = set()
     before: tuple[Word, ...] = ()
     for step in ground.steps:
@@ -179,7 +180,8 @@ def asks(ground: Ground) -> Iterator[Finding]:
         given = arguments(step.command, APT, ("install",))
         if given is None:
             continue
-        row = next((names[word] for word in given if word in names and word not in there), None)
+        asking = (names[word] for word in given if word in names and word not in there)
+        row = next((one for one in asking if not (one.first and there)), None)
         answered = fed or any(_YES.fullmatch(word) or "<" in word for word in words)
         if row is not None and not answered and step.command.decisive:
             yield stop(

@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_stops import ManagedPython
+from envkit.tables.build_stops import GonePackage, ManagedPython
 from envkit.tables.installer import PipRow
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
@@ -56,12 +56,13 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
     """The first call of pip in an image that has none, where nothing in the file may provide it."""
     system = ground.base.system
     apt = ground.base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
-    if not apt or not ground.plain or ground.tells & {"pip", "environment", "copied"}:
+    if not apt or not ground.plain or ground.tells & {"pip", "environment"}:
         return
     for step in ground.steps:
         if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
             return
-        if _called_pip(_itself(step.command.words)):
+        words = _itself(step.command.words)
+        if _called_pip(words) and not ("copied" in ground.tells and _PYTHON.fullmatch(words[0])):
             yield stop(
                 faults.PIP_MISSING,
                 f"{ground.base.image} has no pip, and no earlier command installs it",
@@ -75,7 +76,9 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
 def script_refuses(ground: Ground) -> Iterator[Finding]:
     """The first call of a get-pip.py for newer Pythons than the one that runs it."""
     newest_given_up = max(read(PipRow), key=lambda row: row.python)
-    downloaded = piped = False  # the script for current Pythons; by the command before
+    added = (text.split()[0] for _, text in ground.copies if _SCRIPT in text and "://" in text)
+    downloaded = any(_OF_ONE_PYTHON.search(address) is None for address in added)  # the script for current Pythons
+    piped = False  # by the command before
     for step in ground.steps:
         words = step.command.words
         address = next((word for word in words if word.endswith(f"/{_SCRIPT}") and "://" in word), None)
@@ -105,10 +108,20 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
         return None
     if caller[0] == "python" and any(
-        _PYTHON_TWO & set(arguments(one.command, APT, ("install",)) or ()) for one in ground.steps
+        _brings_python_two(word, ground)
+        for one in ground.steps
+        for word in arguments(one.command, APT, ("install",)) or ()
     ):
         return Version.of(2, 7)
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
+
+
+def _brings_python_two(word: str, ground: Ground) -> bool:
+    """True for a package of Python 2, which every python-… is where the distribution has it as python."""
+    system = ground.base.system
+    gone = {row.os_id for row in read(GonePackage) if row.package == "python-pip"}
+    has_it = system is not None and system.os_id not in gone and system.package_manager == "apt"
+    return word in _PYTHON_TWO or (has_it and word.startswith("python-"))
 
 
 def _another(environment: Mapping[str, str]) -> bool:

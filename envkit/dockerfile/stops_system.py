@@ -18,7 +18,7 @@ from envkit.tables.rows import OperatingSystem
 
 _MANAGERS = (*APT, "yum", "dnf", "microdnf")
 _FETCHES = ("update", "upgrade", "install", "makecache")
-_PYTHON = regex(r"python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
+_PYTHON = regex(r"(?:lib)?python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
 _PIP_OF_ONE = regex(r"python3\.\d{1,2}-pip")
 _DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
 _WITHOUT_DISTUTILS = Version.of(3, 12)
@@ -149,8 +149,7 @@ def conda_terms(ground: Ground) -> Iterator[Finding]:
     if not (newest or "anaconda" in ground.tells) or "terms" in ground.tells:
         return
     for step in ground.steps:
-        given = arguments(step.command, ("conda",), _USES_CHANNELS)
-        if given is not None and not any(word in ("-f", "--file", "env") for word in step.command.words):
+        if arguments(step.command, ("conda",), _USES_CHANNELS) is not None:
             told = "conda stops here: the terms of service of its default channels have not been accepted"
             impact = "The build stops with: CondaToSNonInteractiveError."
             yield stop(faults.CONDA_TERMS, told, command_subject(step.command), impact=impact)

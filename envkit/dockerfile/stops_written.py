@@ -10,7 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
-from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 
 _PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
@@ -21,7 +21,7 @@ _LISTS = ("-r", "--requirement")
 # Programs that write no list into the folder in which they run.
 _HARMLESS = regex(
     r"apt-get|apt|apt-mark|pip[\d.]*|rm|mkdir|ln|chmod|chown|export|set|useradd|adduser|groupadd|locale-gen|ldconfig"
-    r"|update-alternatives|add-apt-repository"
+    r"|update-alternatives|add-apt-repository|cd"
 )
 
 
@@ -61,11 +61,14 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
     """The first list of pip in an image of a distribution into which nothing was put before."""
     if not ground.first or "bind" in ground.tells or not (ground.plain or ground.base.repository == _PYTHONS):
         return
-    for command in ground.commands:
+    cloned = False  # a repository, into a folder of its own
+    for command, moved in _with_moves(ground):
         words = called(command)
         name = words[0].rpartition("/")[2] if words else "export"
         lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS]
         if any(_may_bring(text, lists) for line, text in ground.copies if line < command.line):
+            return
+        if lists and cloned and (moved or "/" in lists[0]):
             return
         if lists and "install" in words and "://" not in lists[0] and "$" not in lists[0] and command.decisive:
             yield stop(
@@ -75,8 +78,30 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
                 impact="The build stops with: Could not open requirements file.",
             )
             return
-        if not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
+        if (
+            name == "git"
+            and "clone" in words
+            and not words[-1].startswith(("/", "$", "~"))
+            and words[-1] not in (".", "./")
+        ):
+            cloned = True
+        elif not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
             return
+
+
+def _with_moves(ground: Ground) -> Iterator[tuple[ShellCommand, bool]]:
+    """Every command, and whether a cd or a WORKDIR after the first clone may have gone into what was cloned."""
+    away = False
+    cloned = False
+    for part in ground.instructions:
+        away = away or (part.keyword == "WORKDIR" and cloned)
+        depth = 0
+        for command in part.commands if part.keyword == "RUN" else ():
+            words = called(command)
+            cloned = cloned or "clone" in words
+            if words[:1] == ("cd",):
+                depth = depth - 1 if words[1:] == ("..",) else depth + 1
+            yield command, away or depth != 0
 
 
 def _may_bring(text: str, lists: Sequence[str]) -> bool:

@@ -182,9 +182,15 @@ class GoneCommand:
 @table("image/asking_packages.csv", "package")
 @record
 class AskingPackage:
-    """A package that provides others to every plain image, so that apt asks before it installs them."""
+    """A package that provides others to every plain image, so that apt asks before it installs them.
+
+    `first`: where nothing else was installed before, which may have brought them. `in_devel`: images for development
+    have it.
+    """
 
     package: str
+    first: bool
+    in_devel: bool
     sources: tuple[str, ...]
 
 

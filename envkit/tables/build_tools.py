@@ -106,3 +106,54 @@ class Deb822System:
 
     os_id: str
     sources: tuple[str, ...]
+
+
+@table("image/fixed_pips.csv", "os_id")
+@record
+class FixedPip:
+    """A distribution whose packages of Python hold no list of their files, so that pip cannot replace its own."""
+
+    os_id: str
+    title: str
+    sources: tuple[str, ...]
+
+
+@table("image/pip_ends.csv", "os_id")
+@record
+class PipEnd:
+    """The first Python on which the pip of a distribution does not run."""
+
+    os_id: str
+    title: str
+    python: Version
+    sources: tuple[str, ...]
+
+
+@table("image/gone_verbs.csv", "verb")
+@record
+class GoneVerb:
+    """A command of Jupyter that its newest release for Pythons from `python` on does not have."""
+
+    verb: str
+    python: Version
+    instead: str
+    sources: tuple[str, ...]
+
+
+@table("image/closed_registries.csv", "prefix")
+@record
+class ClosedRegistry:
+    """What the names of images begin with that nobody outside of a company can pull."""
+
+    prefix: str
+    title: str
+    sources: tuple[str, ...]
+
+
+@table("image/gone_ppas.csv", "name")
+@record
+class GonePpa:
+    """A PPA of Launchpad that is no longer there."""
+
+    name: str
+    sources: tuple[str, ...]

@@ -446,7 +446,7 @@ def test_no_list_is_read_from_above_the_dockerfile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "image",
     [
-        "pytorch/pytorch:2.3.1-cuda12.4-cudnn9-runtime",
+        "pytorch/pytorch:2.99.0-cuda12.4-cudnn9-runtime",
         "tensorflow/tensorflow:2.99.0-gpu",
         "nvcr.io/nvidia/pytorch:21.13-py3",
         "tensorflow/tensorflow",

@@ -11,7 +11,8 @@ PYTHON_MANAGED = image_fault(
     doc="""If a distribution marks its Python as externally managed, pip installs into a virtual environment.
 
     Without one, and without --break-system-packages, pip stops before it looks for any package. get-pip.py and
-    `uv pip install --system` respect the marker, too.""",
+    `uv pip install --system` respect the marker, too. With leave to install, pip still cannot replace the pip and
+    wheel of Ubuntu 24.04: "RECORD file not found".""",
     fix="Create an environment with python3 -m venv and use its pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
     references=(
         "https://packaging.python.org/en/latest/specifications/externally-managed-environments/",
@@ -70,7 +71,7 @@ APT_KEY_ROTATED = image_fault(
     doc="""An image with NVIDIA's package repository was built after NVIDIA replaced its key on 2022-04-27.
 
     In older images, apt-get update stops with "NO_PUBKEY A4B469963BF863CC" until the repository is removed or the new
-    key is added.""",
+    key is added. So it does where a Dockerfile adds the repository with the old key, 7fa2af80.""",
     fix="Before apt-get update: rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list.",
     references=threads("NVIDIA/nvidia-docker#1632", "pytorch/builder#1025", "tensorflow/tensorflow#56085"),
 )
@@ -118,7 +119,7 @@ PIP_MISSING = image_fault(
     doc="""pip is installed before it is called.
 
     Plain distribution images and nvidia/cuda images have no pip and usually no Python: the shell stops with
-    "not found".""",
+    "not found". The pip of Ubuntu 22.04 does not run on Python 3.12 and later.""",
     fix="Install it first: apt-get update && apt-get install -y python3-pip.",
     references=("https://packaging.python.org/en/latest/guides/installing-using-linux-tools/",),
 )
@@ -237,7 +238,8 @@ TOOL_OPTION = image_fault(
     doc="""Every option is one that its program accepts.
 
     `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` asks
-    nothing and has no -y; its newest releases have dropped --global-option and --install-option.""",
+    nothing and has no -y; its newest releases have dropped --global-option and --install-option. Notebook 7 has
+    no `jupyter nbextension`.""",
     fix="Remove the option.",
     references=(
         "https://docs.astral.sh/uv/reference/cli/#uv-sync",
@@ -261,7 +263,7 @@ COMMANDS_JOINED = image_fault(
     doc="""Every command ends before the next one begins: && separates them, and no backslash precedes a RUN.
 
     Otherwise, apt-get treats the words of the next command as its own arguments: "The update command takes no
-    arguments".""",
+    arguments". `fi`, `done`, and `then` need a semicolon before them, and && needs a command on both sides.""",
     fix="Write && between the two commands.",
     references=("https://docs.docker.com/build/building/best-practices/#run",),
 )
@@ -270,7 +272,8 @@ LIST_MISSING = image_fault(
     title="pip installs from a requirements file that is never copied into the image",
     doc="""A requirements file is copied into the image before pip reads it.
 
-    COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file".""",
+    COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file". `RUN cd`
+    moves nothing after it: the next RUN starts in the folder of WORKDIR again.""",
     fix="Copy the file into the image before the command.",
     references=("https://docs.docker.com/reference/dockerfile/#copy",),
 )

@@ -1,0 +1,108 @@
+"""Where a build stops at the pip of the distribution: pip cannot replace it, or it does not run on a newer Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
+from envkit.tables.build_tools import FixedPip, PipEnd
+from envkit.tables.loader import read
+
+_PIP = regex(r"(?:/usr/bin/)?pip(?:3(?:\.\d{1,2})?)?")
+_PYTHON = regex(r"(?:/usr/bin/)?python(?:3(?:\.\d{1,2})?)?")
+_REPLACES = frozenset({"-U", "--upgrade", "--force-reinstall"})
+_LEAVES = frozenset({"-I", "--ignore-installed", "--user", "--target", "-t", "--prefix", "--root", "--dry-run"})
+_NAME = regex(r"(?P<name>pip|wheel)(?P<spec>[<>=!~].*)?")
+_SCRIPT = "get-pip.py"
+
+
+def pip_fixed(ground: Ground) -> Iterator[Finding]:
+    """The first command that replaces a pip of which the distribution holds no list of files."""
+    system = ground.base.system
+    row = next((row for row in read(FixedPip) if system is not None and row.os_id == system.os_id), None)
+    if row is None or system is None or not ground.plain or "environment" in ground.tells:
+        return
+    if any("IGNORE_INSTALLED" in name for name in ground.environment):
+        return
+    default = f"python{system.default_python.release(2)}" if system.default_python is not None else ""
+    there = False
+    before: tuple[Word, ...] = ()
+    for step in ground.steps:
+        words = called(step.command)
+        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        taken = _taken(words, before)
+        before = words
+        other = bool(words) and "." in words[0] and not words[0].endswith(default)  # it has no mark
+        if there and taken and step.command.decisive and (other or "leave" in ground.tells):
+            yield stop(
+                faults.PYTHON_MANAGED,
+                f"pip cannot replace the {taken} of {row.title}: the distribution's package has no list of its files",
+                command_subject(step.command),
+                impact=f"The build stops with: Cannot uninstall {taken}, RECORD file not found.",
+                fix="Add --ignore-installed, do not upgrade it, or use a virtual environment.",
+                sources=row.sources,
+            )
+            return
+        if there and any(word in ("purge", "remove", "autoremove") for word in words):
+            return
+
+
+def _taken(words: tuple[Word, ...], before: tuple[Word, ...]) -> str:
+    """What of the distribution a command replaces: pip or wheel; '' for nothing."""
+    if not words or not _LEAVES.isdisjoint(words):
+        return ""
+    python = _PYTHON.fullmatch(words[0]) is not None
+    if python and (any(one.endswith(_SCRIPT) for one in words[1:2]) or (words[1:] in ((), ("-",)) and _fed(before))):
+        return "pip"
+    start = 2 if python and words[1:2] == ("-m",) else 0
+    if _PIP.fullmatch(words[start] if len(words) > start else "") is None or words[start + 1 : start + 2] != (
+        "install",
+    ):
+        return ""
+    given = words[start + 2 :]
+    named = next((found for found in map(_NAME.fullmatch, given) if found is not None), None)
+    replaces = not _REPLACES.isdisjoint(given) or (
+        named is not None and named["spec"] is not None and "=" in named["spec"]
+    )
+    return named["name"] if named is not None and replaces else ""
+
+
+def _fed(before: tuple[Word, ...]) -> bool:
+    return any(word.endswith(_SCRIPT) for word in before)
+
+
+def pip_too_old(ground: Ground) -> Iterator[Finding]:
+    """The first call of a distribution's pip by a Python that is too new for it."""
+    system = ground.base.system
+    row = next((row for row in read(PipEnd) if system is not None and row.os_id == system.os_id), None)
+    if row is None or not ground.plain or "environment" in ground.tells or "deadsnakes" not in ground.tells:
+        return
+    there = False
+    for step in ground.steps:
+        words = called(step.command)
+        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        if any(word.endswith(_SCRIPT) or word == "ensurepip" for word in words):
+            return
+        if "install" not in words or arguments(step.command, APT, ("install",)) is not None:
+            continue
+        caller = " ".join(words[: words.index(Word("install"))])
+        by_module = _PYTHON.fullmatch(words[0]) is not None and words[1:3] == ("-m", "pip")
+        if not by_module and _PIP.fullmatch(words[0]) is None:
+            continue
+        python = ground.pythons.of(caller, step.place)
+        if there and python is not None and python >= row.python and step.command.decisive:
+            yield stop(
+                faults.PIP_MISSING,
+                f"the pip of {row.title} does not run on Python {python}, which has no distutils",
+                command_subject(step.command),
+                impact="The build stops with: No module named 'distutils'.",
+                fix=f"Run {words[0]} -m ensurepip --upgrade or get-pip.py first, or use a virtual environment.",
+                sources=row.sources,
+            )
+            return

@@ -1,0 +1,60 @@
+"""Where a build stops at a command of Jupyter that its newest releases no longer have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.shell import called
+from envkit.tables.build_tools import GoneVerb
+from envkit.tables.loader import read
+
+_JUPYTER = regex(r"(?:.*/)?jupyter(?:-(?P<verb>[a-z_]+))?")
+_BRINGS = frozenset({"jupyter", "jupyterlab", "notebook"})
+
+
+def verb_gone(ground: Ground) -> Iterator[Finding]:
+    """The first call of such a command after the newest release was installed, in an image without Jupyter."""
+    if not (ground.plain or ground.base.repository in ("python", "pytorch/pytorch")):
+        return
+    rows = {row.verb: row for row in read(GoneVerb)}
+    newest: Version | None = None  # the Python of the newest Jupyter
+    for step in ground.steps:
+        bounded, python = _brought(step, ground)
+        if bounded:
+            return
+        newest = newest or python
+        words = called(step.command)
+        named = _JUPYTER.fullmatch(words[0]) if words else None
+        verb = named["verb"] or next(iter(words[1:]), "") if named is not None else ""
+        row = rows.get(verb)
+        if row is not None and newest is not None and newest >= row.python and step.command.decisive:
+            yield stop(
+                faults.TOOL_OPTION,
+                f"the newest Jupyter Notebook has no command jupyter {verb}",
+                command_subject(step.command),
+                impact=f"The build stops with: Jupyter command `jupyter-{verb}` not found.",
+                fix=row.instead,
+                sources=row.sources,
+            )
+            return
+
+
+def _brought(step: Step, ground: Ground) -> tuple[bool, Version | None]:
+    """Whether a step bounds what brings the command, and the Python for which it installs the newest."""
+    found = [one for one in step.packages if one.name in (*_BRINGS, "nbclassic")]
+    if any(one.spec or one.tool != "pip" or one.held or one.name == "nbclassic" for one in found):
+        return True, None
+    if not found:
+        return False, None
+    return False, ground.pythons.of(found[0].caller, step.place) or _of_tag(ground)
+
+
+def _of_tag(ground: Ground) -> Version | None:
+    own = ground.base.own
+    return own.python if own is not None else None
