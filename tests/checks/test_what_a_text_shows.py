@@ -89,3 +89,14 @@ def test_an_xid_of_a_program_is_answered() -> None:
     environment = parse_text((FOLDER / "xid-other-31.txt").read_text())
     answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
     assert answer.status is Status.OK and "Xid 31: an error in a program" in answer.title
+
+
+def test_a_fault_of_one_gpu_explains_none_of_another() -> None:
+    lost = "NVRM: Xid (PCI:0000:48:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+    memory = "NVRM: Xid (PCI:0000:{}:00): 48, pid=33321, name=python, DBE (double bit error) on GPU 0x{}\n"
+    causes = {}
+    for bus in ("0b", "48"):
+        environment = parse_text(lost + memory.format(bus, bus))
+        found = {finding.id: finding for finding in run_checks(environment, matrix(), all_checks().values())}
+        causes[bus] = found["ecc-uncorrectable"].because_of
+    assert causes == {"0b": None, "48": "gpu-fallen-off-bus"}

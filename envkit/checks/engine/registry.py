@@ -65,6 +65,7 @@ class Check:
     excuses: bool = False  # where it only warns, what it explains is no failure either
     of_missing_gpu: bool = False  # it says that there is no GPU to use: no news where that is meant
     of_builds: bool = False  # only who compiles runs into it: no news in a text that states no failure
+    between_gpus: bool = False  # what happens to one GPU explains it on another
 
     @property
     def doc(self) -> str:
@@ -107,6 +108,7 @@ def check(
     excuses: bool = False,
     of_builds: bool = False,
     of_missing_gpu: bool = False,
+    between_gpus: bool = False,
     of_images: ImageFault | None = None,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
@@ -144,6 +146,7 @@ def check(
             excuses=excuses,
             of_builds=of_builds,
             of_missing_gpu=of_missing_gpu,
+            between_gpus=between_gpus,
         )
         return function
 

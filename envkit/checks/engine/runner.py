@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS as PCI_ADDRESS
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
 from envkit.checks.engine.evidence import in_words, known, managed_elsewhere, not_looked, without_gpu
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ADDRESS = regex(r"https?://[^\s<>\"]+")
+_GPU = regex(rf"GPU {PCI_ADDRESS}")  # the subject of a finding on one GPU
 _ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
 _WORDS = {
     Problem.ABSENT: "not found",
@@ -45,7 +47,7 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
     if environment.origin == PASTED and not complained(environment):
         findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
         findings = [_meant(environment, each) if declared[each.id].of_missing_gpu else each for each in findings]
-    failed = [finding.id for finding in findings if finding.status is Status.FAIL]
+    failed = [finding for finding in findings if finding.status is Status.FAIL]
     linked = [_link(environment, finding, declared[finding.id], failed) for finding in weighed(environment, findings)]
     linked = likened(environment, linked, declared)
 
@@ -102,12 +104,13 @@ def plugins_of(findings: Iterable[Finding]) -> list[str]:
     return sorted({finding.plugin for finding in findings if finding.plugin})
 
 
-def _link(environment: Environment, finding: Finding, check: Check, failed: Sequence[str]) -> Finding:
+def _link(environment: Environment, finding: Finding, check: Check, failures: Sequence[Finding]) -> Finding:
     """The finding with its cause where one failed: it goes away with that one, and has no remedy of its own.
 
     Another one gets its remedy as this place needs it.
     """
     judged = finding.status in (Status.FAIL, Status.WARN, Status.UNKNOWN)
+    failed = [each.id for each in failures if check.between_gpus or not _of_another_gpu(finding, each)]
     causes = failed if check.symptom else [id for id in check.explained_by if id in failed]
     cause = next((id for id in causes if judged and id != finding.id), None)
     if cause:
@@ -116,6 +119,11 @@ def _link(environment: Environment, finding: Finding, check: Check, failed: Sequ
         return finding
     given = suited(environment, finding.remedy)
     return replace(finding, remedy=in_order(without_linux(given) if on_windows(environment) else given))
+
+
+def _of_another_gpu(finding: Finding, other: Finding) -> bool:
+    subjects = (finding.subject, other.subject)
+    return finding.subject != other.subject and all(_GPU.fullmatch(subject) for subject in subjects)
 
 
 def guarded(work: Callable[[], T]) -> T | Outcome:

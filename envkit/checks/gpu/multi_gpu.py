@@ -130,6 +130,7 @@ def _below_switches(gpus: tuple[SeenGpu, ...]) -> bool:
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch", "gpu-fallen-off-bus"),
+    between_gpus=True,
     fix="Check the links; reseat the bridge or, on NVSwitch boards, drain the node and reset all GPUs.",
     references=threads("NVIDIA/NVSentinel#1481", "Azure/azurehpc-health-checks#162"),
 )
