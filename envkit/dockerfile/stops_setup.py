@@ -10,6 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
 from envkit.dockerfile.shell import called
@@ -62,13 +63,9 @@ def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport]]:
     addresses = [word for word in (*step.command.words, *step.clones) if "github.com/" in word]
     if "install" in step.command.words:
         for row in rows.values():
-            found = next((word for word in addresses if _names(word, row)), None)
+            found = next((word for word in addresses for one in row.repositories if is_of_repository(word, one)), None)
             if found is not None:
                 yield found.line, row.package, row
-
-
-def _names(word: Word, row: SetupImport) -> bool:
-    return any(f"github.com/{one.lower()}" in word.lower() for one in row.repositories)
 
 
 def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
