@@ -131,8 +131,12 @@ def test_a_name_that_schedulers_read_as_several_is_in_no_list(tmp_path: Path) ->
         document = {"host": name, **json.loads(facts())}
         (folder / f"{number}.json").write_text(json.dumps(document))
     done = envkit("fleet", "report", str(folder), "--nodes", str(tmp_path / "lists"), "--jobs", "1")
-    assert "6 names cannot be a node's" in done.stderr
+    assert "Omitted from the node lists, because a node cannot have this name: " in done.stderr
     assert "".join(path.read_text() for path in (tmp_path / "lists").iterdir()) == "n1\n"
+    done = envkit("fleet", "report", str(folder), "--format", "kubectl", "--jobs", "1")
+    assert "Omitted from the script, because a node cannot have this name: " in done.stderr
+    assert done.stderr.count("\n") == 1 and "and 1 more." in done.stderr
+    assert done.stdout.count("\ntold ") == 1
 
 
 @pytest.mark.parametrize("form", formats())
