@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.base.wrap import WIDTH
 from envkit.checks.engine.evidence import many
+from envkit.checks.engine.fact_words import fact_label
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.runner import plugins_of, summary
 from envkit.checks.frameworks.unchecked import unchecked_environments
@@ -103,17 +104,17 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
             yield from page.labeled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
-            label = "" if item.fact == _QUOTED else f"{item.fact} = "
+            called = "" if item.fact == _QUOTED else f"{fact_label(item.fact)}: "
             yield page.cut(
-                "Evidence" if number == 0 else "", label + item.value, len(label) + item.start if item.start else 0
+                "Evidence" if number == 0 else "", called + item.value, len(called) + item.start if item.start else 0
             )
 
 
 def _told(item: Evidence) -> str:
     """A fact with where it was read; the addresses of sources are in the JSON."""
     read_in = item.source or "; ".join(titles(item.sources))
-    label = "" if item.fact == _QUOTED else f"{item.fact} = "
-    return label + item.value + (f"  ({read_in})" if read_in else "")
+    path = "" if item.fact == _QUOTED else f"{item.fact} = "
+    return path + item.value + (f"  ({read_in})" if read_in else "")
 
 
 def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
