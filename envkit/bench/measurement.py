@@ -43,7 +43,7 @@ class Measurement:
 
     @property
     def spread(self) -> float | None:
-        """The range of the middle half of the samples, as a share of their median."""
+        """The interquartile range of the samples, as a share of their median."""
         if len(self.samples) < 2:
             return None
         low, _, high = quantiles(self.samples, n=4, method="inclusive")

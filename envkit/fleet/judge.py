@@ -68,7 +68,7 @@ def _result(told: Told, checks: Sequence[Check], matrix: Matrix, *, mask: bool) 
         return not_judged(told.name, State(told.state), told.reason, told.seconds, mask=mask)
     name, environment = _shown_name(told.name), told.environment
     if unread(environment):  # damaged, binary, or of something else: nobody can say how the machine is
-        return HostResult(name, State.UNREADABLE, "nothing in it was recognized", seconds=told.seconds)
+        return HostResult(name, State.UNREADABLE, "nothing was recognized", seconds=told.seconds)
     if mask:
         from envkit.privacy.masker import mask_environment
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from envkit.install.model import InstallDriver
 from envkit.install.options import ScriptOptions
 from envkit.install.repository import OPTION, repository_row
+from envkit.solver.gpu_name import models_of
 from envkit.solver.model import Plan
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
@@ -53,5 +54,10 @@ def may_have_switches(gpu: TargetGpu) -> bool:
     tables, capability = Matrix.load(), gpu.compute_capability
     if capability.major < _SWITCHED_FROM or gpu.architecture is not None:  # one built onto its processor is not on such
         return False
-    names = {gpu.name} if gpu.name else {model.name for model in tables.gpus if model.compute_capability == capability}
+    if gpu.name and tables.gpu_by_name(gpu.name) is None:  # a name of several models
+        names = {model.name for model in models_of(gpu.name, tables)}
+    elif gpu.name:
+        names = {gpu.name}
+    else:
+        names = {model.name for model in tables.gpus if model.compute_capability == capability}
     return any(board.name in names and board.form == "module" and board.nvlink_gbs for board in tables.gpu_boards)

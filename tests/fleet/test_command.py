@@ -65,7 +65,7 @@ def test_every_origin_is_a_host_and_rubbish_says_so(mixed: Path) -> None:
     assert states["down.lan"] == "unreachable"
     assert states["half"] == states["empty"] == states["noise.bin"] == states["other"] == "unreadable"
     reasons = {item["host"]: item["reason"] for item in document["hosts"]}
-    assert reasons["empty"] == "the file is empty" and reasons["other"] == "nothing in it was recognized"
+    assert reasons["empty"] == "the file is empty" and reasons["other"] == "nothing was recognized"
     assert len(states) == 12
     (cause,) = document["causes"]
     assert cause["id"] == "driver-library-mismatch" and cause["count"] == 3
@@ -115,7 +115,7 @@ def test_a_baseline_decides_who_fails(tmp_path: Path) -> None:
     fleet = write(tmp_path / "fleet", n1=facts(), n2=facts())
     (tmp_path / "b.toml").write_text('must = ["kernel"]\n[[machines]]\nexpect = {kernel = "6.8.0"}\n')
     done = envkit("fleet", "report", str(fleet), "--baseline", str(tmp_path / "b.toml"))
-    assert done.returncode == 1 and "must kernel: 6.8.0 expected, 0 of 2 have it" in done.stdout
+    assert done.returncode == 1 and "kernel (required): 6.8.0 expected, 0 of 2 have it" in done.stdout
 
 
 def _report(folder: Path, form: str, *, mask: bool = False) -> str:
