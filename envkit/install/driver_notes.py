@@ -42,11 +42,13 @@ def _only_nvidias(plan: Plan, driver: InstallDriver, options: ScriptOptions) -> 
     """Where a stock system offers none of the packages, and nothing takes their place."""
     if options.nvidia_repository or driver.file or any(package.origin != "nvidia" for package in driver.packages):
         return
-    told = "Only NVIDIA's own package repository has a driver that fits, and the script stops where it is not enabled: "
+    explanation = (
+        "Only NVIDIA's own package repository has a driver that fits, and the script stops if it is not enabled: "
+    )
     if repository_row(plan.choice) is not None:
-        yield f"{told}{OPTION} makes the script add it."
+        yield f"{explanation}{OPTION} makes the script add it."
     else:
-        yield f"{told}enable it on the machine first ({Matrix.load().source('driver-guide').url})."
+        yield f"{explanation}enable it on the machine first ({Matrix.load().source('driver-guide').url})."
 
 
 def may_have_switches(gpu: TargetGpu) -> bool:
