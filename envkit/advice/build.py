@@ -107,8 +107,8 @@ def _power(machine: Machine) -> Iterator[Judgement]:
     elif silent:
         yield Judgement("unknown", "power", f"{at_most}; the power supply has {supply} W", sources)
     elif supply < needed:
-        told = f"{supply} W covers {at_most} with less than 20% to spare; {needed} W is recommended"
-        yield Judgement("warn", "power", f"{told}: {_remedy(machine, total)}", sources)
+        message = f"{supply} W covers {at_most} with less than 20% to spare; {needed} W is recommended"
+        yield Judgement("warn", "power", f"{message}: {_remedy(machine, total)}", sources)
     else:
         yield Judgement("ok", "power", f"{supply} W for {at_most}", sources)
 
@@ -136,12 +136,12 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
     efficiency = rules()["supply-efficiency"]
     drawn = total / efficiency.value
     good = "but the circuit supports only" if drawn > sustained else "and the circuit supports"
-    told = (
+    message = (
         f"{drawn:.0f} W at the wall ({total} W at {efficiency.value:.0%} PSU efficiency), {good} {sustained:.0f} W "
         f"continuous ({share.value:.0%} of its breaker)"
     )
     status = "fail" if drawn > sustained else ("unknown" if silent else "ok")
-    yield Judgement(status, "circuit", told, (*share.sources, *efficiency.sources))
+    yield Judgement(status, "circuit", message, (*share.sources, *efficiency.sources))
 
 
 def _cables(machine: Machine) -> Iterator[Judgement]:
@@ -152,10 +152,10 @@ def _cables(machine: Machine) -> Iterator[Judgement]:
             yield Judgement("info", "cables", f"{card.name}: {row.plug}", row.sources)
         elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
             least = ceil((watts - slot.value) / plug.value) if watts else 0
-            told = f"{card.name}: power connectors unknown; check the card" + (
+            message = f"{card.name}: power connectors unknown; check the card" + (
                 f" (it needs {_counted(least, '8-pin plug')} or the equivalent: {plug.text})" if least else ""
             )
-            yield Judgement("unknown", "cables", told, slot.sources)
+            yield Judgement("unknown", "cables", message, slot.sources)
 
 
 def _lanes(machine: Machine) -> Iterator[Judgement]:
@@ -166,8 +166,8 @@ def _lanes(machine: Machine) -> Iterator[Judgement]:
     if not machine.slots or not boards:
         return
     if len(machine.slots) < len(boards):
-        told = f"{_counted(len(boards), 'board')} but only {_counted(len(machine.slots), 'slot')}"
-        yield Judgement("fail", "slots", told, _sources(boards, ()))
+        message = f"{_counted(len(boards), 'board')} but only {_counted(len(machine.slots), 'slot')}"
+        yield Judgement("fail", "slots", message, _sources(boards, ()))
         return
     for (board, lanes), count in Counter(zip(boards, machine.slots, strict=False)).items():
         yield _lane(board, lanes, machine.pcie, len(machine.boards), count)
@@ -182,14 +182,14 @@ def _lane(board: Card, lanes: int, generation: int | None, together: int, count:
     if row is None:
         return Judgement("unknown", "lanes", f"{name} in x{lanes}: its PCIe generation is unknown", board.sources)
     rate = row.megabytes_per_lane * width / 1000
-    told = f"{name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s" + (" each" if count > 1 else "")
+    message = f"{name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s" + (" each" if count > 1 else "")
     sources = (*row.sources, *full.sources)
     if rate >= full.value:
-        return Judgement("ok", "lanes", told, sources)
+        return Judgement("ok", "lanes", message, sources)
     return Judgement(
         "warn",
         "lanes",
-        f"{told}, less than the {full.value:.1f} GB/s of {full.text}; {_loss(rate, together)}",
+        f"{message}, less than the {full.value:.1f} GB/s of {full.text}; {_loss(rate, together)}",
         sources,
     )
 
@@ -210,24 +210,24 @@ def _loss(rate: float, boards: int) -> str:
 def _air(machine: Machine) -> Iterator[Judgement]:
     crowded, many = rules()["crowded-boards"], rules()["many-boards"]
     boards = tuple(board for board in machine.boards if board.form != "module")  # whose server cools it
-    for form, status, told in (
+    for form, status, message in (
         ("module", "fail", "does not fit a slot: it is mounted on a server board"),
         ("laptop", "fail", "is a laptop GPU"),
         ("system", "fail", "is a complete computer"),
     ):
         for card, _ in machine.cards:
             if card.form == form:
-                yield Judgement(status, "form", f"{card.name} {told}", card.sources)
+                yield Judgement(status, "form", f"{card.name} {message}", card.sources)
     passive = [card for card, _ in machine.cards if card.form == "passive"]
     if passive and machine.cooling != "passive":
-        told = f"{_names(passive)} has no fan: it needs server airflow (--cooling passive) or a duct with a fan"
-        yield Judgement("fail" if machine.cooling else "warn", "air", told, _sources(passive, crowded.sources))
+        message = f"{_names(passive)} has no fan: it needs server airflow (--cooling passive) or a duct with a fan"
+        yield Judgement("fail" if machine.cooling else "warn", "air", message, _sources(passive, crowded.sources))
     if len(boards) >= crowded.value and machine.cooling in (None, "open"):
-        told = f"{len(boards)} adjacent cards: use blower cards, or leave a free slot between them"
-        yield Judgement("warn", "air", told, crowded.sources)
+        message = f"{len(boards)} adjacent cards: use blower cards, or leave a free slot between them"
+        yield Judgement("warn", "air", message, crowded.sources)
     if len(boards) > many.value:
-        told = f"{len(boards)} cards: a server chassis with more than one power supply"
-        yield Judgement("warn", "chassis", told, many.sources)
+        message = f"{len(boards)} cards: a server chassis with more than one power supply"
+        yield Judgement("warn", "chassis", message, many.sources)
 
 
 def _memory(machine: Machine) -> Iterator[Judgement]:
@@ -242,8 +242,8 @@ def _memory(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("info", "memory", advised, size.sources)
     else:
         short = machine.memory_gb < size.memory_gb
-        told = f"{machine.memory_gb:g} GiB; {advised}"
-        yield Judgement("warn" if short else "ok", "memory", told, size.sources)
+        message = f"{machine.memory_gb:g} GiB; {advised}"
+        yield Judgement("warn" if short else "ok", "memory", message, size.sources)
 
 
 def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
@@ -251,13 +251,13 @@ def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
     capabilities = sorted({card.capability for card in _each(machine)})
     if len(capabilities) < 2:
         return
-    told = " and ".join(capability.sm for capability in capabilities)
+    targets = " and ".join(capability.sm for capability in capabilities)
     for build in reversed(matrix.builds("pytorch")):
         if all(runs(capability, build, matrix) for capability in capabilities):
-            text = f"PyTorch {build.version} is the newest that supports {told}"
+            text = f"PyTorch {build.version} is the newest that supports {targets}"
             yield Judgement("ok", "software", text, build.sources)
             return
-    yield Judgement("warn", "software", f"no known PyTorch release has kernels for {told}", ())
+    yield Judgement("warn", "software", f"no known PyTorch release has kernels for {targets}", ())
 
 
 def _driver(machine: Machine) -> Iterator[Judgement]:

@@ -64,7 +64,7 @@ def _together(offer: Offer, workload: Workload, need: Need) -> Iterable[str]:
             yield "the work has to be split among the cards"
         return
     idle = offer.gpus - step.way.cards
-    yield f"{step.way.told}; the speed is an upper bound"
+    yield step.way.told
     if idle:
         yield f"{idle} of the {offer.gpus} cards cannot help"
     heads = workload.shape.heads if workload.shape else 0

@@ -43,7 +43,7 @@ class Measurement:
 
     @property
     def spread(self) -> float | None:
-        """The range of the middle half of the samples, as a share of their median."""
+        """The interquartile range of the samples, as a share of their median."""
         if len(self.samples) < 2:
             return None
         low, _, high = quantiles(self.samples, n=4, method="inclusive")
@@ -58,8 +58,8 @@ def measured(
     found: dict[str, Measurement] = {}
     version = ""
     while pending:
-        told = start(pending)
-        lines = [line for line in map(_line, told.lines) if line is not None]
+        done = start(pending)
+        lines = [line for line in map(_line, done.lines) if line is not None]
         version = next((str(line["version"]) for line in lines if "version" in line), version)
         waiting = {job.id: job for job in pending}
         for line in lines:
@@ -69,12 +69,12 @@ def measured(
         begun = [str(line["start"]) for line in lines if "start" in line]
         stopped = waiting.pop(begun[-1], None) if begun else None
         if stopped is not None:
-            problem = "timed-out" if told.silent else "failed"
-            detail = _LATE if told.silent else told.ending or "it exited without a result"
+            problem = "timed-out" if done.silent else "failed"
+            detail = _LATE if done.silent else done.ending or "it exited without a result"
             found[stopped.id] = Measurement(stopped, framework, version, problem=problem, detail=detail)
         if stopped is None:
-            problem = told.problem or ("hung" if told.silent else "failed")
-            detail = _NO_START if told.silent else told.ending or "it exited without a result"
+            problem = done.problem or ("hung" if done.silent else "failed")
+            detail = _NO_START if done.silent else done.ending or "it exited without a result"
             for job in waiting.values():
                 found[job.id] = Measurement(job, framework, version, problem=problem, detail=detail)
             break
@@ -112,8 +112,8 @@ def _read(job: Job, framework: str, version: str, line: dict[str, Any]) -> Measu
     )
 
 
-def _conditions(told: object) -> tuple[tuple[str, float], ...]:
-    pairs = told.items() if isinstance(told, dict) else ()
+def _conditions(given: object) -> tuple[tuple[str, float], ...]:
+    pairs = given.items() if isinstance(given, dict) else ()
     return tuple((str(name), value) for name, value in pairs if type(value) in (int, float) and isfinite(value))
 
 

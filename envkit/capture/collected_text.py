@@ -63,12 +63,12 @@ def is_collected(text: str) -> bool:
 
 def collected(text: str) -> Collected:
     """The records of a text that the collector printed."""
-    told = Collected()
+    collection = Collected()
     for word, about, lines in _records(text):
         take = _TAKES.get(word)
         if take is not None:
-            take(told, about, lines)
-    return told
+            take(collection, about, lines)
+    return collection
 
 
 def _records(text: str) -> Iterator[tuple[str, str, _Lines]]:
@@ -90,39 +90,39 @@ def _last_run(text: str) -> str:
     return next((run for run in reversed(runs) if "\nend\n" in run or run.endswith("\nend")), runs[-1] if runs else "")
 
 
-def _path(told: Collected, path: str, lines: _Lines) -> None:
+def _path(collection: Collected, path: str, lines: _Lines) -> None:
     listed = [line for line in lines if line[:1] in "-bcdlps" and " " in line]
     real = next((line for line in lines if is_plain(line)), "")
-    told.paths[path] = Listed("".join(listed[:1]), "".join(listed[1:2]), real, "rw" in lines)
+    collection.paths[path] = Listed("".join(listed[:1]), "".join(listed[1:2]), real, "rw" in lines)
 
 
-def _text(told: Collected, path: str, lines: _Lines) -> None:
-    told.contents[path] = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+def _text(collection: Collected, path: str, lines: _Lines) -> None:
+    collection.contents[path] = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _words(told: Collected, path: str, lines: _Lines) -> None:
-    told.contents[path] = "".join(f"{line}\0" for line in lines).encode("utf-8", "replace")
+def _words(collection: Collected, path: str, lines: _Lines) -> None:
+    collection.contents[path] = "".join(f"{line}\0" for line in lines).encode("utf-8", "replace")
 
 
-def _bytes(told: Collected, path: str, lines: _Lines) -> None:
+def _bytes(collection: Collected, path: str, lines: _Lines) -> None:
     try:
-        told.contents[path] = bytes.fromhex("".join(lines))
+        collection.contents[path] = bytes.fromhex("".join(lines))
     except ValueError:
-        told.denied.add(path)
+        collection.denied.add(path)
 
 
-def _program(told: Collected, about: str, lines: _Lines) -> None:
+def _program(collection: Collected, about: str, lines: _Lines) -> None:
     name, _, place = about.partition(" ")
-    told.programs[name] = place if is_plain(place) else ""
+    collection.programs[name] = place if is_plain(place) else ""
 
 
-def _space(told: Collected, path: str, lines: _Lines) -> None:
+def _space(collection: Collected, path: str, lines: _Lines) -> None:
     numbers = [int(word) for word in " ".join(lines).split() if word.isdigit() and len(word) < 20]
     if len(numbers) >= 3:
-        told.spaces[path] = numbers[-3] * 1024, numbers[-1] * 1024
+        collection.spaces[path] = numbers[-3] * 1024, numbers[-1] * 1024
 
 
-def _run(told: Collected, about: str, lines: _Lines) -> None:
+def _run(collection: Collected, about: str, lines: _Lines) -> None:
     code, *words = about.split(" ")
     if not code.isdigit() or len(code) > 3:
         return
@@ -130,41 +130,41 @@ def _run(told: Collected, about: str, lines: _Lines) -> None:
     answer: Observed[CommandResult] = found(CommandResult(int(code), "\n".join(lines), ""), source)
     if int(code) == _TIMED_OUT:
         answer = missing(Problem.TIMED_OUT, source, "it did not end in time")
-    told.commands.setdefault(tuple(words), answer)
+    collection.commands.setdefault(tuple(words), answer)
 
 
-def _refused(told: Collected, about: str, lines: _Lines) -> None:
+def _refused(collection: Collected, about: str, lines: _Lines) -> None:
     why = "not started: it is in no system directory"
-    told.commands.setdefault(tuple(about.split(" ")), missing(Problem.DENIED, about, why))
+    collection.commands.setdefault(tuple(about.split(" ")), missing(Problem.DENIED, about, why))
 
 
-def _about(told: Collected, about: str, lines: _Lines) -> None:
+def _about(collection: Collected, about: str, lines: _Lines) -> None:
     name, _, value = about.partition(" ")
     if value:
-        told.about[name] = value
+        collection.about[name] = value
 
 
-def _variable(told: Collected, about: str, lines: _Lines) -> None:
+def _variable(collection: Collected, about: str, lines: _Lines) -> None:
     name, _, value = about.partition("=")
-    told.variables[name] = value
+    collection.variables[name] = value
 
 
 _TAKES: Mapping[str, Callable[[Collected, str, _Lines], object]] = {
-    "asked": lambda told, pattern, lines: told.asked.append(pattern),
-    "name": lambda told, path, lines: told.names.add(path),
-    "denied": lambda told, path, lines: told.denied.add(path),
+    "asked": lambda collection, pattern, lines: collection.asked.append(pattern),
+    "name": lambda collection, path, lines: collection.names.add(path),
+    "denied": lambda collection, path, lines: collection.denied.add(path),
     "path": _path,
     "text": _text,
     "words": _words,
     "bytes": _bytes,
-    "folder": lambda told, path, lines: told.folders.update({path: tuple(sorted(filter(None, lines)))}),
+    "folder": lambda collection, path, lines: collection.folders.update({path: tuple(sorted(filter(None, lines)))}),
     "program": _program,
     "space": _space,
     "run": _run,
     "refused": _refused,
-    "running": lambda told, about, lines: told.running.extend(filter(None, lines)),
+    "running": lambda collection, about, lines: collection.running.extend(filter(None, lines)),
     "about": _about,
     "variable": _variable,
-    "unloaded": lambda told, about, lines: told.marks.add("unloaded"),
-    "end": lambda told, about, lines: told.marks.add("end"),
+    "unloaded": lambda collection, about, lines: collection.marks.add("unloaded"),
+    "end": lambda collection, about, lines: collection.marks.add("end"),
 }

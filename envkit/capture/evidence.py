@@ -84,11 +84,11 @@ class Evidence:
         return [(path, read.value) for path, read in self._recorder.contents.items() if read.value is not None]
 
     def _identity(self, facts: Environment) -> dict[str, str]:
-        told = {**self._recorder.identity(), "recorded_at": facts.collected_at}
-        masked = {name: self._of(_KINDS.get(name, Privacy.TEXT), value) for name, value in told.items()}
-        if "groups" in told:
-            masked["groups"] = " ".join(self._of(Privacy.NAME, group) for group in told["groups"].split())
-        return masked | ({"host": "host"} if "host" in told else {})
+        identity = {**self._recorder.identity(), "recorded_at": facts.collected_at}
+        masked = {name: self._of(_KINDS.get(name, Privacy.TEXT), value) for name, value in identity.items()}
+        if "groups" in identity:
+            masked["groups"] = " ".join(self._of(Privacy.NAME, group) for group in identity["groups"].split())
+        return masked | ({"host": "host"} if "host" in identity else {})
 
     def _refusals(self) -> dict[str, Any]:
         answers: dict[str, Observed[Any]] = {**self._recorder.contents, **self._recorder.texts}
@@ -110,20 +110,20 @@ class Evidence:
         }
 
     def _answers(self) -> Answers:
-        told = self._recorder
+        recorder = self._recorder
         return Answers(
-            globs={self._path(name): tuple(map(self._path, paths)) for name, paths in told.globs.items()},
+            globs={self._path(name): tuple(map(self._path, paths)) for name, paths in recorder.globs.items()},
             lists={
                 self._path(folder): self._answer(names, partial(self._names, folder))
-                for folder, names in told.lists.items()
+                for folder, names in recorder.lists.items()
             },
-            real_paths=self._by_path(told.real_paths, self._path),
-            links=self._by_path(told.links, self._path),
-            statuses=self._by_path(told.statuses, self._status),
-            link_statuses=self._by_path(told.link_statuses, self._status),
-            free=self._by_path(told.free, lambda size: size),
-            sizes=self._by_path(told.sizes, lambda size: size),
-            programs=self._by_path(told.programs, self._path),
+            real_paths=self._by_path(recorder.real_paths, self._path),
+            links=self._by_path(recorder.links, self._path),
+            statuses=self._by_path(recorder.statuses, self._status),
+            link_statuses=self._by_path(recorder.link_statuses, self._status),
+            free=self._by_path(recorder.free, lambda size: size),
+            sizes=self._by_path(recorder.sizes, lambda size: size),
+            programs=self._by_path(recorder.programs, self._path),
         )
 
     def _by_path(self, answers: Mapping[str, Observed[T]], mask: Callable[[T], T]) -> dict[str, Observed[T]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FORMATS = formats()
+_SHOWN = 5
 _OPTIONS = [
     click.option(
         "--baseline",
@@ -101,7 +102,10 @@ def reported(hosts: Sequence[HostResult], options: ReportOptions) -> int:
     fleet = fleet_report(named, options.baseline, compare=options.compare, alike=options.alike)
     if options.nodes is not None:
         _write_nodes(fleet, options.nodes)
+        _say_omitted(fleet, "node lists")
     write_output(_rendered(fleet, options), options.output, told=headline(fleet))
+    if options.form == "kubectl":
+        _say_omitted(fleet, "script")
     return exit_code(fleet, strict=options.strict)
 
 
@@ -154,8 +158,7 @@ def _write_nodes(fleet: FleetReport, folder: str) -> None:
     import os
 
     from envkit.base.errors import OutputError
-    from envkit.checks.engine.evidence import many
-    from envkit.cli.output import say, write_file
+    from envkit.cli.output import write_file
     from envkit.fleet.report import node_lists
 
     try:
@@ -168,6 +171,15 @@ def _write_nodes(fleet: FleetReport, folder: str) -> None:
         if os.path.islink(place):  # its name is not the user's choice
             raise OutputError(f"--nodes: {place} is a link, and envkit does not write through links.", "Remove it.")
         write_file("".join(f"{host}\n" for host in hosts), place, option="--nodes")
-    left = len(fleet.hosts) - sum(map(len, lists.values()))
-    if left:
-        say(f"{many(left, 'name')} cannot be a node's and {'is' if left == 1 else 'are'} not in any of the lists.")
+
+
+def _say_omitted(fleet: FleetReport, product: str) -> None:
+    """Which hosts are left out of what schedulers read, since their names cannot be those of nodes."""
+    from envkit.cli.output import say
+    from envkit.fleet.report import is_node
+
+    names = [host.name for host in fleet.hosts if not is_node(host.name)]
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        shown = ", ".join(map(repr, names[:_SHOWN])) + more
+        say(f"Omitted from the {product}, because a node cannot have this name: {shown}.")

@@ -35,15 +35,15 @@ def numpy_meets(
     beyond = _first_beyond(spec, wish)
     if beyond is None or _bounds_itself(build, source_titles):
         return None
-    told = f"numpy{asked} allows a newer one" if asked else "nothing here limits NumPy"
+    limit = f"numpy{asked} allows a newer one" if asked else "nothing here limits NumPy"
     floor = numpy_needs_python(beyond)
     pythons = build.pythons if python is None else (python,)  # one that nothing names is one that has a package
     if floor is not None and pythons and pythons[-1] < floor:
         return None
     if floor is not None and pythons and pythons[0] < floor:
-        detail = f"{title}, and {told}; whether pip installs it depends on the Python version, which is not known"
+        detail = f"{title}, and {limit}; whether pip installs it depends on the Python version, which is not known"
         return Verdict(RELATION, "unknown", detail, build.sources)
-    return Verdict(RELATION, "warn", f"{title}, and {told}", build.sources)
+    return Verdict(RELATION, "warn", f"{title}, and {limit}", build.sources)
 
 
 def is_bounded_apart(build: FrameworkBuild, asked: str, python: Version | None, source_titles: Iterable[str]) -> bool:

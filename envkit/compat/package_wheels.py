@@ -58,8 +58,8 @@ def package_has_wheel(
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
         others = ", ".join(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ()))
-        told = f"only for {others}" if others else "and no source distribution that pip could compile"
-        relation, detail = "platform", f"the default index has no {asked} for {target}, {told}"
+        available = f"only for {others}" if others else "and no source distribution that pip could compile"
+        relation, detail = "platform", f"the default index has no {asked} for {target}, {available}"
     wanted = requirement_of(package + spec)
     later = VersionSpec.parse(f">{_newest(package)}")
     bounded = not some_version_meets((wanted.spec if wanted is not None else VersionSpec(), later))

@@ -165,8 +165,8 @@ def image_fits(tag: ImageTag) -> Verdict:
     if tag.state == "supported":
         return Verdict("image-on-os", "ok", f"{name} exists and is supported", tag.sources)
     if tag.state in ("deleted", "never"):
-        told = "was deleted" if tag.state == "deleted" else "never existed"
-        return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
+        fate = "was deleted" if tag.state == "deleted" else "never existed"
+        return Verdict("image-on-os", "fail", f"{name} {fate}", tag.sources)
     if tag.state == "unsupported":
         return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
     return Verdict("image-on-os", "unknown", f"{name} exists, but its support status is not known", tag.sources)

@@ -19,6 +19,7 @@ from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.tables.build_stops import MovingPython, numpy_bringers
 from envkit.tables.build_tools import FrameworkFloor
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage, framework_title
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _BOUNDED = regex(r"==|<|~=")
 _LIST = ".txt"
-_NUMPY_TWO = Version.of(2)
 
 
 def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
@@ -57,7 +57,7 @@ def _least_python(own: FrameworkImage) -> Version | None:
 def _takes_numpy_one(own: FrameworkImage, matrix: Matrix) -> bool:
     """Whether every build of the framework's release was made for the first NumPy alone."""
     rows = [row for row in matrix.builds(own.framework) if own.version is not None and row.version == own.version]
-    return bool(rows) and all(row.numpy and not numpy_spec(row.numpy).holds(_NUMPY_TWO) for row in rows)
+    return bool(rows) and all(row.numpy and not numpy_spec(row.numpy).holds(limit("numpy-of-new-abi")) for row in rows)
 
 
 def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -30,6 +29,7 @@ from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
 from envkit.tables.build_stops import GoneExtra, numpy_bringers
+from envkit.tables.codes import limit
 from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
-_TORCH, _TORCH_WITHOUT_NUMPY = "pytorch", Version.of(1, 9)  # from which on its package does not require NumPy
-_TENSORFLOW, _TENSORFLOW_GOES_ON = "tensorflow", Version.of(2, 0)  # from which on it starts without its libraries
 _ON_THE_CPU = "It does not use the GPU: it goes on without, and runs on the CPU."
 _BOUNDED = regex(r"==|<|~=")
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
@@ -207,7 +205,7 @@ def _cuda_of(
 
 def _goes_on(build: FrameworkBuild, wanted: Wanted) -> bool:
     """True for a framework that starts without its libraries and runs on the CPU, and whose name asks for no GPU."""
-    goes_on = build.framework == _TENSORFLOW and build.version >= _TENSORFLOW_GOES_ON
+    goes_on = build.framework == "tensorflow" and build.version >= limit("tensorflow-starting-without-cuda")
     return goes_on and _GPU_IN_NAME.search(wanted.package) is None
 
 
@@ -264,7 +262,7 @@ def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: s
 
 def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
     """True where the framework requires NumPy, or something next to it that takes its newest version."""
-    if build.framework != _TORCH or build.version < _TORCH_WITHOUT_NUMPY:
+    if build.framework != "pytorch" or build.version < limit("pytorch-without-numpy"):
         return True
     rows = numpy_bringers()
     named = ((rows.get(normalized(one.name)), one.spec) for one in found.packages)

@@ -33,7 +33,7 @@ class Clones:
 def is_of_repository(word: str, repository: str) -> bool:
     """True for an address of `owner/name` on GitHub, as pip and git take it."""
     _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
-    return bool(found) and rest[:1] in ("", ".", "/", "@", "#")
+    return bool(found) and rest.removeprefix(".git")[:1] in ("", "/", "@", "#")
 
 
 def clones_of(stage: BuildStage, below: Clones) -> Clones:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from envkit.base.versions import Version, VersionSpec
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell import called
+from envkit.tables.codes import limit
 from envkit.tables.installer import PipRow
 from envkit.tables.loader import read
 
 # What makes an environment with a pip of its own.
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
-_ISOLATES_ALWAYS = Version.of(25, 3)
 
 
 def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
@@ -49,4 +49,4 @@ def reaches(python: Version | None, since: Version) -> bool:
 
 def isolates_always(python: Version | None) -> bool:
     """Whether the newest pip for a Python builds every package in an environment of its own, as later releases do."""
-    return reaches(python, _ISOLATES_ALWAYS)
+    return reaches(python, limit("pip-isolating-always"))

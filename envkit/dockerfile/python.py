@@ -11,6 +11,7 @@ from envkit.dockerfile.base import Base
 from envkit.dockerfile.python_steps import Callers, callers_of
 from envkit.dockerfile.script import Mention, Script
 from envkit.dockerfile.stages import BuildStage
+from envkit.tables.codes import limit
 from envkit.tables.known_images import image_name
 
 _PACKAGE = regex(r"\bpython(\d)\.?(\d{1,2})(?:-(?:venv|dev|devel|distutils|pip|full))?\b")
@@ -51,7 +52,7 @@ class Pythons:
         if told is not None:
             return _version(told.groups())
         if _SECOND.search(caller):
-            return Version.of(2, 7)
+            return limit("last-python-2")
         if self.callers is not None and command:
             if self.told is not None and not self.callers.follow(caller, command):
                 return self.told.of(caller)

@@ -13,6 +13,7 @@ from envkit.dockerfile.base import Base
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stages import BuildStage
+from envkit.tables.codes import limit
 from envkit.tables.known_images import CUDA_REPOSITORY
 
 # Ways to another Python that these steps do not follow.
@@ -29,7 +30,6 @@ _LOCAL, _USR = "/usr/local/bin", "/usr/bin"
 _HAS_PIP = "has pip"  # in place of a folder: the Pythons that have one, '' for all of the distribution
 _SCRIPT = "get-pip.py"
 _OF_APT = "apt"  # a pip that runs with whatever python3 is
-_TWO = Version.of(2, 7)
 _PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})
 
 Command = tuple[int, ...]
@@ -164,7 +164,7 @@ def _names(words: tuple[Word, ...], file: str) -> bool:
 def _new_pip(caller: str, state: Names) -> Iterator[Changed]:
     """A pip next to the one of apt, which goes before that; the one of a Python 2 is no pip3."""
     running = _running(caller, state)
-    names = ("pip",) if running == _TWO or _is_python_two(caller, state) else _PIPS
+    names = ("pip",) if running == limit("last-python-2") or _is_python_two(caller, state) else _PIPS
     yield from (((_LOCAL, name), running) for name in names)
     yield (_HAS_PIP, str(running)), running
 
@@ -179,12 +179,13 @@ def _by_apt(words: tuple[Word, ...]) -> Iterator[Changed]:
         yield from (((_USR, name), _OF_APT) for name in _PIPS)
         yield (_HAS_PIP, ""), _OF_APT
     if "python-pip" in words:
-        yield (_USR, "pip"), _TWO
-        yield (_HAS_PIP, str(_TWO)), _TWO
+        python_two = limit("last-python-2")
+        yield (_USR, "pip"), python_two
+        yield (_HAS_PIP, str(python_two)), python_two
     if "python-is-python3" in words:
         yield (_USR, "python"), _OF_APT
     elif _PYTHON_TWO & set(words):
-        yield (_USR, "python"), _TWO
+        yield (_USR, "python"), limit("last-python-2")
 
 
 def _linked(source: str, target: str, state: Names) -> Iterator[Changed]:

@@ -11,6 +11,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
+from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.newest_pip import with_newest_pip
 from envkit.dockerfile.packages import Package
@@ -140,9 +141,11 @@ def _refused(step: Step) -> RefusedMetadata | None:
             return row
     if "install" not in step.command.words:
         return None
-    addresses = [word for word in step.command.words if "github.com/" in word]
-    named = (row for row in rows.values() for word in addresses if row.repository and row.repository in word)
-    return next(named, None)
+    for row in rows.values():
+        repository = row.repository
+        if repository and any(is_of_repository(word, repository) for word in step.command.words):
+            return row
+    return None
 
 
 def asks_only(package: Package, versions: str) -> bool:

@@ -13,6 +13,7 @@ from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import GonePackage, ManagedPython
+from envkit.tables.codes import limit
 from envkit.tables.installer import PipRow
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
@@ -112,7 +113,7 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
         for one in ground.steps
         for word in arguments(one.command, APT, ("install",)) or ()
     ):
-        return Version.of(2, 7)
+        return limit("last-python-2")
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
 
 

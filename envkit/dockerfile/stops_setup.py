@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.build_tools import SetupImport
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
-_WITH_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
 _NOT_ISOLATED = regex(r"--no-build-isolation.*|--build-constraint.*|--no-deps")
 
@@ -62,13 +62,9 @@ def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport]]:
     addresses = [word for word in (*step.command.words, *step.clones) if "github.com/" in word]
     if "install" in step.command.words:
         for row in rows.values():
-            found = next((word for word in addresses if _names(word, row)), None)
+            found = next((word for word in addresses for one in row.repositories if is_of_repository(word, one)), None)
             if found is not None:
                 yield found.line, row.package, row
-
-
-def _names(word: Word, row: SetupImport) -> bool:
-    return any(f"github.com/{one.lower()}" in word.lower() for one in row.repositories)
 
 
 def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
@@ -76,5 +72,5 @@ def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground)
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
     python = ground.pythons.of(caller, step.place)
     if caller.startswith("uv"):
-        return python is None or python >= _WITH_SETUPTOOLS_OF_TODAY
+        return python is None or python >= limit("python-of-setuptools-without-pkg-resources")
     return newest and "pip" in caller and isolates_always(python)

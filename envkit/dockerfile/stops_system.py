@@ -13,6 +13,7 @@ from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
 from envkit.tables.build_tools import Deb822System
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
@@ -21,7 +22,6 @@ _FETCHES = ("update", "upgrade", "install", "makecache")
 _PYTHON = regex(r"(?:lib)?python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
 _PIP_OF_ONE = regex(r"python3\.\d{1,2}-pip")
 _DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
-_WITHOUT_DISTUTILS = Version.of(3, 12)
 _DEADSNAKES = ("distribution-packages", "github-deadsnakes-issues-251")
 _SOURCES = "/etc/apt/sources.list"
 _CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
@@ -41,7 +41,7 @@ def _in_no_repository(ground: Ground) -> tuple[Finding, ...]:
     for step in ground.steps:
         for word in arguments(step.command, APT, ("install",)) or ():
             found = _DISTUTILS.fullmatch(word)
-            gone = found is not None and Version.parse(found[1]) >= _WITHOUT_DISTUTILS
+            gone = found is not None and Version.parse(found[1]) >= limit("python-without-distutils")
             if (gone or _PIP_OF_ONE.fullmatch(word)) and step.command.decisive:
                 told = f"there is no package {word} in any repository"
                 told += f": Python {found[1]} has no distutils" if found is not None else ""

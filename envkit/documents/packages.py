@@ -97,6 +97,6 @@ def in_one_file(packages: PackageList, form: str) -> list[str]:
     """The lines of a requirements file. Raises EnvkitError for packages of different indexes."""
     lines = one_file(packages.calls)
     if lines is None:
-        told = "its packages come from different indexes, which one file cannot keep apart"
-        raise EnvkitError(f"--format {form}: {told}.", "Use pyproject, pixi, uv, or pip, which can.")
+        reason = "its packages come from different indexes, which one file cannot keep apart"
+        raise EnvkitError(f"--format {form}: {reason}.", "Use pyproject, pixi, uv, or pip, which can.")
     return lines

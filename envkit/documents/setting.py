@@ -37,18 +37,18 @@ def setting_of(plan: Plan) -> Setting | None:
 def _unfit_system(plan: Plan) -> str:
     """What the system has against the plan's CUDA, '' where nothing is known."""
     system, cuda = plan.choice.os, plan.choice.cuda
-    told = {verdict.relation for verdict in plan.verdicts if verdict.status == "warn"}
-    if system is not None and "runfile-on-os" in told:
+    warned = {verdict.relation for verdict in plan.verdicts if verdict.status == "warn"}
+    if system is not None and "runfile-on-os" in warned:
         return f"CUDA {cuda} does not support {system.title}"
-    if system is not None and "compiler-fits-nvcc" in told:
+    if system is not None and "compiler-fits-nvcc" in warned:
         return f"nvcc of CUDA {cuda} does not support the GCC of {system.title}"
     return ""
 
 
 def _ended_system(plan: Plan) -> str:
     """That the plan had to take a system without updates, which is hardly that of the machine."""
-    told = {verdict.relation for verdict in plan.verdicts if verdict.status == "warn"}
-    if plan.choice.os is None or plan.request.os_id is not None or "os-is-maintained" not in told:
+    warned = {verdict.relation for verdict in plan.verdicts if verdict.status == "warn"}
+    if plan.choice.os is None or plan.request.os_id is not None or "os-is-maintained" not in warned:
         return ""
     return f"the plan needs {plan.choice.os.title}, which no longer gets updates"
 

@@ -176,8 +176,8 @@ def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message |
         statuses.setdefault(finding.id, set()).add(finding.status)
         judged |= set(finding.evidence) if finding.status is not Status.SKIP else set()
     skipped = {id for id, own in statuses.items() if own == {Status.SKIP}} - _SAYS_NOTHING_ALONE
-    left = (told for told in all_messages(environment) if told.signature.partition("/")[0] in skipped)
-    return next((told for told in left if judged.isdisjoint(message_evidence(environment, [told]))), None)
+    left = (message for message in all_messages(environment) if message.signature.partition("/")[0] in skipped)
+    return next((message for message in left if judged.isdisjoint(message_evidence(environment, [message]))), None)
 
 
 def _outweighed(environment: Environment, message: Message) -> bool:
@@ -200,8 +200,8 @@ def _other_maker(environment: Environment) -> str:
     """Whose GPU a text names in which nothing else was recognized; '' where that is none, or NVIDIA's."""
     if not unread(environment):
         return ""
-    told = (message for message in environment.messages.value or () if message.signature == OTHER_MAKER)
-    return next((message.values["maker"] for message in told), "")
+    of_others = (message for message in environment.messages.value or () if message.signature == OTHER_MAKER)
+    return next((message.values["maker"] for message in of_others), "")
 
 
 def _shows_nothing(environment: Environment) -> bool:

@@ -34,7 +34,7 @@ def host_results(source: HostSource, checks: Sequence[Check], matrix: Matrix, *,
 
     def judged() -> list[HostResult]:
         try:
-            return [_result(told, checks, matrix, mask=mask) for told in told_by(source)]
+            return [_result(result, checks, matrix, mask=mask) for result in told_by(source)]
         except SourceError as error:
             return [not_judged(source.name, State.UNREADABLE, unreadable(source, error), mask=mask)]
 
@@ -63,21 +63,21 @@ def _shown_name(name: str) -> str:
     return inert(without_secrets(name))
 
 
-def _result(told: Told, checks: Sequence[Check], matrix: Matrix, *, mask: bool) -> HostResult:
-    if told.environment is None:
-        return not_judged(told.name, State(told.state), told.reason, told.seconds, mask=mask)
-    name, environment = _shown_name(told.name), told.environment
+def _result(result: Told, checks: Sequence[Check], matrix: Matrix, *, mask: bool) -> HostResult:
+    if result.environment is None:
+        return not_judged(result.name, State(result.state), result.reason, result.seconds, mask=mask)
+    name, environment = _shown_name(result.name), result.environment
     if unread(environment):  # damaged, binary, or of something else: nobody can say how the machine is
-        return HostResult(name, State.UNREADABLE, "nothing in it was recognized", seconds=told.seconds)
+        return HostResult(name, State.UNREADABLE, "nothing was recognized", seconds=result.seconds)
     if mask:
         from envkit.privacy.masker import mask_environment
 
-        identity = _known_as(told.name, environment.identity)
+        identity = _known_as(result.name, environment.identity)
         environment = mask_environment(replace(environment, identity=identity))
-    host = judged_host(name, environment, run_checks(environment, matrix, checks), told.seconds)
-    if told.groups is None or mask:  # what people call their groups tells who they are
+    host = judged_host(name, environment, run_checks(environment, matrix, checks), result.seconds)
+    if result.groups is None or mask:  # what people call their groups tells who they are
         return host
-    return replace(host, traits={**host.traits, GROUP: inert(SEPARATOR.join(told.groups))[:_LONGEST] or NONE})
+    return replace(host, traits={**host.traits, GROUP: inert(SEPARATOR.join(result.groups))[:_LONGEST] or NONE})
 
 
 def judged_host(

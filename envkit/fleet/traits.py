@@ -175,7 +175,7 @@ def _models(environment: Environment) -> str | None:
     """By their ids on the bus, which a broken driver does not hide; otherwise as the driver calls them."""
     pci, gpus = environment.pci_gpus, environment.gpus
     if pci.known:
-        return _set_of((without_maker(gpu.name) or f"device 10de:{gpu.device_id}" for gpu in pci.get()), absent=True)
+        return _set_of((without_maker(gpu.title) for gpu in pci.get()), absent=True)
     if gpus.known:
         return _set_of((without_maker(gpu.name) for gpu in gpus.get() if not gpu.error), absent=False)
     return NONE if pci.absent else None

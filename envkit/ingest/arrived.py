@@ -61,22 +61,22 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     if "no space left on device" in said.lower() or "disk quota exceeded" in said.lower():
         return "no-space", "no space left on the host's disk"
     if "failed to create temporary directory" in said.lower():
-        return "crashed", "the user cannot create a temporary directory there"
+        return "crashed", "the user cannot create a temporary directory on the host"
     if event.get("arrived") == "unreachable":
         return "unreachable", _unreached(said)
     code = event.get("rc")
     if code == _ENDED or "expected time frame" in said or "timed out" in said.lower() and code is None:
-        return "timed-out", "the host was still collecting when its time was over"
+        return "timed-out", "the host was still collecting when the time limit was reached"
     if code in _KILLED and _ran_s(event) >= limit_s:
         return "hung", "the collector did not end when it was told to"
     if code in _KILLED:
         return "crashed", "the collector was killed"
     if code in _NO_PROGRAM:
-        return "no-python", "it has neither a recent enough Python nor a POSIX shell"
+        return "no-python", "neither a recent enough Python nor a POSIX shell"
     if code not in (0, 1):
         return "crashed", _last_words(said) or f"the collector ended with status {code}"
     stdout = str(event.get("stdout") or "")
-    return "unreadable", f"it printed {_last_words(stdout)!r}, no facts" if stdout.strip() else "it printed nothing"
+    return "unreadable", f"printed {_last_words(stdout)!r} instead of facts" if stdout.strip() else "no output"
 
 
 def _ran_s(event: Mapping[str, Any]) -> float:

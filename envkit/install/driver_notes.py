@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from envkit.install.model import InstallDriver
 from envkit.install.options import ScriptOptions
 from envkit.install.repository import OPTION, repository_row
+from envkit.solver.gpu_name import models_of
 from envkit.solver.model import Plan
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
@@ -41,11 +42,13 @@ def _only_nvidias(plan: Plan, driver: InstallDriver, options: ScriptOptions) -> 
     """Where a stock system offers none of the packages, and nothing takes their place."""
     if options.nvidia_repository or driver.file or any(package.origin != "nvidia" for package in driver.packages):
         return
-    told = "Only NVIDIA's own package repository has a driver that fits, and the script stops where it is not enabled: "
+    explanation = (
+        "Only NVIDIA's own package repository has a driver that fits, and the script stops if it is not enabled: "
+    )
     if repository_row(plan.choice) is not None:
-        yield f"{told}{OPTION} makes the script add it."
+        yield f"{explanation}{OPTION} makes the script add it."
     else:
-        yield f"{told}enable it on the machine first ({Matrix.load().source('driver-guide').url})."
+        yield f"{explanation}enable it on the machine first ({Matrix.load().source('driver-guide').url})."
 
 
 def may_have_switches(gpu: TargetGpu) -> bool:
@@ -53,5 +56,10 @@ def may_have_switches(gpu: TargetGpu) -> bool:
     tables, capability = Matrix.load(), gpu.compute_capability
     if capability.major < _SWITCHED_FROM or gpu.architecture is not None:  # one built onto its processor is not on such
         return False
-    names = {gpu.name} if gpu.name else {model.name for model in tables.gpus if model.compute_capability == capability}
+    if gpu.name and tables.gpu_by_name(gpu.name) is None:  # a name of several models
+        names = {model.name for model in models_of(gpu.name, tables)}
+    elif gpu.name:
+        names = {gpu.name}
+    else:
+        names = {model.name for model in tables.gpus if model.compute_capability == capability}
     return any(board.name in names and board.form == "module" and board.nvlink_gbs for board in tables.gpu_boards)

@@ -44,6 +44,12 @@ class PciGpu:
     compute_capability: ComputeCapability | None = None  # from the device-id table
     bar1_resizable: bool | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name, else its PCI ID, for people."""
+        known = f"NVIDIA device 10de:{self.device_id}" if self.device_id else "NVIDIA GPU of an unknown model"
+        return self.name or known
+
 
 @record
 class DeviceNode:

@@ -146,9 +146,9 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
         return
     refused = next(_against_all(wanted, have, query), None)
     if refused is not None:
-        told = of_relation(refused, subject)
+        found = of_relation(refused, subject)
         too_old = refused.relation == "gpu-on-driver" and not is_driver_too_new(query)
-        yield replace(told, remedy=newer_driver(query)) if too_old else told
+        yield replace(found, remedy=newer_driver(query)) if too_old else found
         return
     yield _told(problem, subject)
 

@@ -51,7 +51,7 @@ def _pod(wanted: Manifests) -> str:
             "label": label,
             "value": value,
             "image": wanted.image,
-            "runtime": f"runtimeClassName: {wanted.runtime_class}" if wanted.runtime_class else "",
+            "runtime": f'runtimeClassName: "{wanted.runtime_class}"' if wanted.runtime_class else "",
             "affinity": fleet_template("kubernetes/affinity.yaml") if is_job else "",
             "restart": "Never" if is_job else "Always",
             "command": once if is_job else f"while :; do\n  {collect}\n  {pause}\ndone",

@@ -93,7 +93,7 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
     gpus, pci = environment.gpus, environment.pci_gpus
     names = [gpu.name or gpu.error for gpu in gpus.get()] if gpus.known else []
     if not names and pci.known:
-        names = [gpu.name or _unnamed(gpu) for gpu in pci.get()]
+        names = [gpu.title for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
         yield "no GPU on the PCI bus"
     for name in dict.fromkeys(filter(None, names)):  # a cut-off table may have a row without a name
@@ -104,10 +104,6 @@ def gpu_line(environment: Environment) -> str:
     """The models in one line, '' where none is known."""
     known = environment.gpus.value or environment.pci_gpus.value
     return ", ".join(_gpus_short(environment)) if known else ""
-
-
-def _unnamed(gpu: PciGpu) -> str:
-    return f"NVIDIA device 10de:{gpu.device_id}" if gpu.device_id else "NVIDIA GPU of an unknown model"
 
 
 def _told(*observed: Observed[Any]) -> bool:
@@ -189,7 +185,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def _pci_gpu(gpu: PciGpu) -> str:
-    parts = [gpu.name or _unnamed(gpu)]
+    parts = [gpu.title]
     parts += [gpu.compute_capability.sm] if gpu.compute_capability else []
     parts += [gpu.pci_address] if gpu.pci_address else []
     if gpu.driver is not None:

@@ -68,12 +68,12 @@ def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> s
 def ranking_html(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a page: the need, the table, and how long a step takes at best on each card."""
     rows = _rows(ranking, top)
-    told = _need_told(ranking) + (
+    subtitle = _need_told(ranking) + (
         "" if rows else f" {_none_told(ranking, changes)} " + ". ".join(_change(change) for change in changes)
     )
     bars = step_bars([offer for _, offer in ranking.shown(top)])
     plots = [("Milliseconds of a step at best", bars)] if bars else []
-    return page("Cards for this workload", told, _HEADERS, [Row(row) for row in rows], plots)
+    return page("Cards for this workload", subtitle, _HEADERS, [Row(row) for row in rows], plots)
 
 
 def step_bars(offers: Sequence[Offer]) -> list[Bar]:
@@ -106,8 +106,8 @@ def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, 
     """The judgment of a machine, worst first."""
     there = len(machine.every) - len(machine.cards)
     named = [f"{gpus} × {card.name}" for card, gpus in machine.every]
-    told = [f"{name} (there)" for name in named[:there]] + named[there:]
-    lines = list(hang("Machine  ", ", ".join(told), width))
+    cards_named = [f"{name} (there)" for name in named[:there]] + named[there:]
+    lines = list(hang("Machine  ", ", ".join(cards_named), width))
     rows = sorted(judgements, key=lambda row: list(_LABELS).index(row.status))
     for row in rows:
         lines += hang(f"{_LABELS[row.status]:<5}{row.rule:<9} ", row.text, width)
@@ -128,13 +128,13 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if not need.parts:
         yield from hang("Need  ", f"{workload.title}: at least {need.whole / GIB:g} GiB", width)
         return
-    told = [workload.title, _PLURALS[workload.task], f"batch {workload.batch}", workload.precision.name]
+    wanted = [workload.title, _PLURALS[workload.task], f"batch {workload.batch}", workload.precision.name]
     if workload.optimizer is not None:
-        told.append(workload.optimizer.name)
+        wanted.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
     asked = f"at least {need.least_gb:g} GiB in any case" if need.least_gb else ""
     size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
-    yield from hang("Need  ", f"{', '.join(told)}: {size}" + (f"; {asked}" if asked else ""), width)
+    yield from hang("Need  ", f"{', '.join(wanted)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:
         yield from hang("      ", f"Assumed: {'; '.join(workload.assumed)}.", width)
 
@@ -176,9 +176,9 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     limit = better_buy_below(offer, first)
     even = round(speed, 2) == 1
     share = f"{speed:.0%}"
-    told = f"{limit:,.0f}" if limit else ("no. 1" if even else f"{share} of no. 1")
+    price_limit = f"{limit:,.0f}" if limit else ("no. 1" if even else f"{share} of no. 1")
     beside = "as fast as no. 1" if even else f"{share} of the speed of no. 1"
-    return f"{took}; {beside}, better value if it costs less than {told}"
+    return f"{took}; {beside}, better value if it costs less than {price_limit}"
 
 
 def _price(offer: Offer) -> str:
@@ -201,12 +201,12 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
         return
     yield ""
     rows = ranking.out
-    told = list(rows) if whole else _nearest(rows, ranking.limits.form)
-    for row in told:
+    shown = list(rows) if whole else _nearest(rows, ranking.limits.form)
+    for row in shown:
         yield from hang("Left out  ", f"{row.card.name}: {row.why}", width)
     for row in ranking.unknown if whole else ():
         yield from hang("Unknown   ", f"{row.card.name}: {row.why.removeprefix('unknown: ')}", width)
-    more = len(ranking.out) + len(ranking.unknown) - len(told)
+    more = len(ranking.out) + len(ranking.unknown) - len(shown)
     if more and not whole:
         counted = [f"{more} more (-v lists them)"]
         if ranking.older:

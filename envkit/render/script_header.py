@@ -147,10 +147,8 @@ def _verdicts(plan: Plan) -> Iterator[str]:
 
 
 def _unverified_words(options: ScriptOptions) -> str:
-    told = (
-        "accepted without verification" if options.accept_unverified else "the script stops without --accept-unverified"
-    )
-    return f"no published checksum: {told}"
+    effect = "accepted without verification" if options.accept_unverified else "the script requires --accept-unverified"
+    return f"no published checksum: {effect}"
 
 
 def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:

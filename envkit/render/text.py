@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.base.wrap import WIDTH
 from envkit.checks.engine.evidence import many
+from envkit.checks.engine.fact_words import fact_label
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.runner import plugins_of, summary
 from envkit.checks.frameworks.unchecked import unchecked_environments
@@ -37,19 +38,19 @@ def doctor_text(
     caused: dict[str | None, list[Finding]] = {}
     for finding in shown:
         caused.setdefault(finding.because_of, []).append(finding)
-    told: set[tuple[str, ...]] = set()  # remedies that are above
+    printed: set[tuple[str, ...]] = set()  # remedies that are above
     for finding in shown:
         if finding.because_of not in ids:
             follow = caused.get(finding.id, [])
             said = answer if finding is shown[0] and answer.id == finding.id else None
-            again = _commands(finding) in told
+            again = _commands(finding) in printed
             lines += [*_finding(finding, follow, said, page, verbose=verbose, again=again), ""]
-            told.add(_commands(finding))
+            printed.add(_commands(finding))
     if verbose:
         lines += _details(environment, findings, page)
     elif answer.status is not Status.UNKNOWN:
         lines += [*page.items(machine_line(environment)), *page.wrap(_rest(environment, findings))]
-        lines += [line for told in unchecked_environments(environment) for line in page.wrap(told)]
+        lines += [line for unchecked in unchecked_environments(environment) for line in page.wrap(unchecked)]
     if plugins := plugins_of(findings):
         lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
     return "\n".join(lines) + "\n"
@@ -103,30 +104,30 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
             yield from page.labeled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
-            label = "" if item.fact == _QUOTED else f"{item.fact} = "
+            called = "" if item.fact == _QUOTED else f"{fact_label(item.fact)}: "
             yield page.cut(
-                "Evidence" if number == 0 else "", label + item.value, len(label) + item.start if item.start else 0
+                "Evidence" if number == 0 else "", called + item.value, len(called) + item.start if item.start else 0
             )
 
 
 def _told(item: Evidence) -> str:
     """A fact with where it was read; the addresses of sources are in the JSON."""
     read_in = item.source or "; ".join(titles(item.sources))
-    label = "" if item.fact == _QUOTED else f"{item.fact} = "
-    return label + item.value + (f"  ({read_in})" if read_in else "")
+    path = "" if item.fact == _QUOTED else f"{item.fact} = "
+    return path + item.value + (f"  ({read_in})" if read_in else "")
 
 
 def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
     """The failures that the one above causes: one on the same line, several below each other."""
-    told = list(dict.fromkeys(titles))
-    if len(told) == 1:
-        yield from page.labeled("Also", f"Caused by the problem above: {told[0]}")
+    distinct = list(dict.fromkeys(titles))
+    if len(distinct) == 1:
+        yield from page.labeled("Also", f"Caused by the problem above: {distinct[0]}")
         return
     yield from page.labeled("Also", "Caused by the problem above:")
-    for title in told[:_NAMED]:
+    for title in distinct[:_NAMED]:
         yield from page.item(title)
-    if len(told) > _NAMED:
-        yield from page.item(f"and {len(told) - _NAMED} more")
+    if len(distinct) > _NAMED:
+        yield from page.item(f"and {len(distinct) - _NAMED} more")
 
 
 def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
@@ -135,8 +136,8 @@ def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
     unseen = counts["unknown"] if environment.origin != PASTED else 0
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
     parts += [f"{unseen} could not run"] if unseen else []
-    told = f"{', '.join(parts)}. " if parts else ""
-    return f"{told}Add -v for evidence and all checks."
+    passed = f"{', '.join(parts)}. " if parts else ""
+    return f"{passed}Add -v for evidence and all checks."
 
 
 def _details(environment: Environment, findings: Sequence[Finding], page: Page) -> list[str]:
@@ -181,13 +182,13 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
         alike: dict[str, list[str]] = {}  # of what does not apply, one line for each reason
         for finding in chosen:
             alike.setdefault(finding.title, []).append(finding.id)
-        for told, ids in alike.items():
-            first, *rest = page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {told}", " " * 8)
+        for reason, ids in alike.items():
+            first, *rest = page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {reason}", " " * 8)
             lines += [f"  {page.status(status)} {first.strip()}", *rest]
         return [*lines, ""]
-    for (id, told), names in subjects.items():  # noqa: A001 - the field's own word in reports
+    for (id, finding_title), names in subjects.items():  # noqa: A001 - the field's own word in reports
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         subject = f" [{names[0]}{more}]" if names[0] else ""
-        wrapped = page.wrap(f"{id}: {told}{subject}", " " * 8)
+        wrapped = page.wrap(f"{id}: {finding_title}{subject}", " " * 8)
         lines += [f"  {page.status(status)} {wrapped[0].strip()}", *wrapped[1:]]
     return [*lines, ""]

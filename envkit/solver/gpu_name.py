@@ -47,6 +47,19 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
     return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))
 
 
+def named_so_far(text: str, model: GpuModel, matrix: Matrix) -> str:
+    """The model's name, without the words after those of `text` where several models fit: `Tesla V100`.
+
+    The plan is the same for all of them, and which of them the machine has is not known.
+    """
+    if matrix.gpu_by_name(text) is not None or len(models_of(text, matrix)) < 2:
+        return model.name
+    said = _WORD.findall(text.lower())
+    ends = [found.end() for found in _WORD.finditer(model.name.lower()) if found.group().startswith(tuple(said))]
+    rest = model.name[max(ends, default=0) :]
+    return model.name.removesuffix(rest) if ends and any(figure.isdigit() for figure in rest) else model.name
+
+
 def _length_beside(text: str, row: GpuModel) -> tuple[int, int, int, str]:
     """How much more a model's name says than the text: words cut short, words, parts of words, name."""
     words = _WORD.findall(row.name.lower())

@@ -159,7 +159,7 @@ def parse_os(text: str, matrix: Matrix) -> str:
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
-    from envkit.solver.gpu_name import is_model_number, model_of, models_of
+    from envkit.solver.gpu_name import is_model_number, model_of, models_of, named_so_far
     from envkit.solver.target import target_gpu
 
     try:
@@ -172,7 +172,7 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
             return TargetGpu(_on_record(capability, text, matrix))
     model = model_of(text, matrix)
     alike = model.variant == JETSON and len(models_of(text, matrix)) > 1  # one of several boards that judge alike
-    return replace(target_gpu(model), name=text) if alike else target_gpu(model)
+    return replace(target_gpu(model), name=text if alike else named_so_far(text, model, matrix))
 
 
 def _capabilities(matrix: Matrix) -> set[tuple[int, int]]:

@@ -12,9 +12,9 @@ from tests.solver.asking import matrix
 @pytest.mark.parametrize(
     ("text", "beginning", "data_center"),
     [
-        ("V100", "Tesla V100-", True),  # not Quadro GV100, whose name ends so
-        ("P100", "Tesla P100-", True),  # not Quadro GP100, nor P104-100
-        ("Tesla V100", "Tesla V100-", True),
+        ("V100", "Tesla V100", True),  # not Quadro GV100, whose name ends so
+        ("P100", "Tesla P100", True),  # not Quadro GP100, nor P104-100
+        ("Tesla V100", "Tesla V100", True),
         ("Tesla A100", "NVIDIA A100", True),  # the line's name of before
         ("H100 SXM5", "NVIDIA H100 80GB HBM3", True),
         ("h100", "NVIDIA H100", True),
@@ -33,6 +33,22 @@ from tests.solver.asking import matrix
 def test_a_part_of_a_name_means_the_model_that_holds_it_whole(text: str, beginning: str, data_center: bool) -> None:
     gpu = parse_gpu(text, matrix())
     assert gpu.name.startswith(beginning) and gpu.data_center is data_center
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tesla V100", "Tesla V100"),
+        ("A100", "NVIDIA A100"),
+        ("GH200", "NVIDIA GH200"),
+        ("Tesla V100-SXM2-16GB", "Tesla V100-SXM2-16GB"),
+        ("H100 SXM5", "NVIDIA H100 80GB HBM3"),
+        ("rtx 3070 laptop", "NVIDIA GeForce RTX 3070 Laptop GPU"),
+    ],
+)
+def test_one_of_several_models_is_not_named_as_a_fact(text: str, name: str) -> None:
+    gpu = parse_gpu(text, matrix())
+    assert gpu.name == name and parse_gpu(name, matrix()) == gpu
 
 
 @pytest.mark.parametrize(("text", "name"), [("3090", "NVIDIA GeForce RTX 3090"), ("1080", "NVIDIA GeForce GTX 1080")])

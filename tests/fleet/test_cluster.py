@@ -108,6 +108,15 @@ def test_words_that_kubernetes_would_refuse_are_refused(words: tuple[str, str]) 
     assert done.returncode == 2 and done.stdout == "" and words[0] in done.stderr
 
 
+@pytest.mark.parametrize("word", ["123", "true", "null", "1e3", "0x1f", "2026-11-28"])
+def test_a_name_that_looks_like_another_type_stays_text(word: str) -> None:
+    wanted = Manifests(namespace=word, image=word, runtime_class=word, selector=f"{word}={word}", rights=True)
+    objects, spec = _objects(wanted), _pod(wanted)["spec"]
+    assert objects["Namespace"]["metadata"]["name"] == objects["DaemonSet"]["metadata"]["namespace"] == word
+    assert spec["containers"][0]["image"] == spec["runtimeClassName"] == word
+    assert spec["nodeSelector"] == {word: word}
+
+
 def test_without_a_number_of_nodes_there_is_no_job() -> None:
     with pytest.raises(RequestError, match="--nodes is missing"):
         Manifests("cronjob").checked()

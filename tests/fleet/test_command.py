@@ -65,7 +65,7 @@ def test_every_origin_is_a_host_and_rubbish_says_so(mixed: Path) -> None:
     assert states["down.lan"] == "unreachable"
     assert states["half"] == states["empty"] == states["noise.bin"] == states["other"] == "unreadable"
     reasons = {item["host"]: item["reason"] for item in document["hosts"]}
-    assert reasons["empty"] == "the file is empty" and reasons["other"] == "nothing in it was recognized"
+    assert reasons["empty"] == "the file is empty" and reasons["other"] == "nothing was recognized"
     assert len(states) == 12
     (cause,) = document["causes"]
     assert cause["id"] == "driver-library-mismatch" and cause["count"] == 3
@@ -115,7 +115,7 @@ def test_a_baseline_decides_who_fails(tmp_path: Path) -> None:
     fleet = write(tmp_path / "fleet", n1=facts(), n2=facts())
     (tmp_path / "b.toml").write_text('must = ["kernel"]\n[[machines]]\nexpect = {kernel = "6.8.0"}\n')
     done = envkit("fleet", "report", str(fleet), "--baseline", str(tmp_path / "b.toml"))
-    assert done.returncode == 1 and "must kernel: 6.8.0 expected, 0 of 2 have it" in done.stdout
+    assert done.returncode == 1 and "kernel (required): 6.8.0 expected, 0 of 2 have it" in done.stdout
 
 
 def _report(folder: Path, form: str, *, mask: bool = False) -> str:
@@ -131,8 +131,12 @@ def test_a_name_that_schedulers_read_as_several_is_in_no_list(tmp_path: Path) ->
         document = {"host": name, **json.loads(facts())}
         (folder / f"{number}.json").write_text(json.dumps(document))
     done = envkit("fleet", "report", str(folder), "--nodes", str(tmp_path / "lists"), "--jobs", "1")
-    assert "6 names cannot be a node's" in done.stderr
+    assert "Omitted from the node lists, because a node cannot have this name: " in done.stderr
     assert "".join(path.read_text() for path in (tmp_path / "lists").iterdir()) == "n1\n"
+    done = envkit("fleet", "report", str(folder), "--format", "kubectl", "--jobs", "1")
+    assert "Omitted from the script, because a node cannot have this name: " in done.stderr
+    assert done.stderr.count("\n") == 1 and "and 1 more." in done.stderr
+    assert done.stdout.count("\ntold ") == 1
 
 
 @pytest.mark.parametrize("form", formats())

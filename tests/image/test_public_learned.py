@@ -45,6 +45,10 @@ STOPS = {
     ),
     "no wheel, and Cython 3": ("image.package-refuses", f"{PIP}RUN pip3 install pyyaml==5.4.1\n"),
     "metadata of before": ("image.pip-refuses-metadata", f"{NEWEST}RUN pip install fairseq==0.12.2\n"),
+    "metadata of before, in a repository": (
+        "image.pip-refuses-metadata",
+        f"{NEWEST}RUN pip install git+https://github.com/FacebookResearch/fairseq.git@main\n",
+    ),
     "an index in place of the default one": (
         "image.index-without-package",
         f"{PIP}RUN pip3 install torch gradio --index-url https://download.pytorch.org/whl/cu124\n",
@@ -108,6 +112,10 @@ SILENT = {
     "pip is held": (
         "image.pip-refuses-metadata",
         f"{NEWEST}RUN pip install 'pip<24.1'\nRUN pip install fairseq==0.12.2\n",
+    ),
+    "a repository whose name goes on": (
+        "image.pip-refuses-metadata",
+        f"{NEWEST}RUN pip install git+https://github.com/facebookresearch/fairseq2.git\n",
     ),
     "beside the default index": (
         "image.index-without-package",

@@ -137,6 +137,10 @@ SILENT = {
         "image.package-refuses",
         f"{NEWEST}RUN pip install 'setuptools<81'\nRUN pip install --no-build-isolation git+https://github.com/openai/CLIP.git\n",
     ),
+    "a repository whose name goes on": (
+        "image.package-refuses",
+        f"{NEWEST}RUN pip install git+https://github.com/openai/CLIP-featurevis.git\n",
+    ),
     "distutils of 3.11": ("image.apt-without-package", JAMMY + SNAKES.format("python3.11-distutils")),
     "get-pip for deadsnakes": (
         "image.pip-missing",

@@ -62,6 +62,7 @@ def test_the_plan_names_the_package_and_servers_get_no_display(gpu: str, first: 
     [
         ("H100 SXM5 80GB", True),
         ("A100 SXM4 80GB", True),
+        ("A100", True),
         ("B200", True),
         ("9.0", True),
         ("H100 PCIe", False),

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -54,13 +55,50 @@ def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
             )
 
 
+def _numbers(node: ast.AST) -> tuple[int, ...] | None:
+    """The numbers of a tuple or a call that contains nothing else."""
+    inner = node.elts if isinstance(node, ast.Tuple) else node.args if isinstance(node, ast.Call) else []
+    values = tuple(one.value for one in inner if isinstance(one, ast.Constant) and type(one.value) is int)
+    return values if values and len(values) == len(inner) else None
+
+
+def _is_made(node: ast.AST) -> TypeGuard[ast.Call]:
+    """True for `Version.of(…)` and `Version((…))`."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "of" else node.func
+    return isinstance(called, ast.Name) and called.id == "Version"
+
+
+def _made(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text of each version that is made of numbers, or compared as a tuple of them; 0 is only a bound."""
+    for node in ast.walk(tree):
+        if _is_made(node):
+            found = _numbers(node) or next(filter(None, map(_numbers, node.args)), None)
+        elif isinstance(node, ast.Compare) and all(
+            isinstance(one, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for one in node.ops
+        ):
+            compared = [one for one in map(_numbers, (node.left, *node.comparators)) if one is not None]
+            found = next((one for one in compared if len(one) > 1), None)
+            found = None if _is_interpreter(node.left) else found
+        else:
+            continue
+        if found is not None and any(found):
+            yield node.lineno, ".".join(map(str, found))
+
+
+def _is_interpreter(node: ast.AST) -> bool:
+    """True for `sys.version_info`: which modules the running Python has is a matter of this program alone."""
+    return isinstance(node, ast.Attribute) and node.attr == "version_info"
+
+
 def literals(source: str) -> list[str]:
-    """The version literals in a module's strings: `line: text`."""
-    return [
-        f"{line}: {match.group()}"
-        for line, text in _texts(ast.parse(source))
-        for match in VERSION.finditer(EXAMPLE.sub("", text))
+    """The version literals in a module's strings and calls: `line: text`."""
+    tree = ast.parse(source)
+    in_strings = [
+        f"{line}: {match.group()}" for line, text in _texts(tree) for match in VERSION.finditer(EXAMPLE.sub("", text))
     ]
+    return in_strings + [f"{line}: {text}" for line, text in _made(tree)]
 
 
 def _spelled(path: Path) -> list[str]:
@@ -102,3 +140,18 @@ def test_an_example_is_no_literal(text: str) -> None:
 
 def test_a_decision_on_a_version_is_found_in_a_formatted_string() -> None:
     assert literals('x = f"{name}==2.1.0 for CUDA 12.4"') == ["1: 2.1.0", "1: 12.4"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Version.of(2, 7)", "Version.of(2)", "Version((3, 9))", "python.parts >= (3, 12)", "(11, 8) <= cuda < top"]
+)
+def test_a_version_made_of_numbers_is_found(text: str) -> None:
+    assert len(literals(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Version.of(0)", "Version.of(major, 0)", "sys.version_info >= (3, 11)", "code in (0, 1)", "size > (width, 2)"],
+)
+def test_other_numbers_are_left_alone(text: str) -> None:
+    assert literals(text) == []

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -21,6 +20,7 @@ from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, driver_platform, has_library, installed
 from envkit.model import Environment, MachineKind, Message
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -70,13 +70,12 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-_LINKS_SINCE = Version.of(1, 12)  # the container toolkit that can make them
-
-
 def _kept(environment: Environment, matrix: Matrix) -> Remedy:
     """Links on the host, which a reload of systemd needs to find the devices; then the container again."""
     toolkit = environment.containers.container_toolkit.value
-    upgrade = ("container-toolkit",) if toolkit is not None and toolkit < _LINKS_SINCE else ()
+    upgrade = (
+        ("container-toolkit",) if toolkit is not None and toolkit < limit("container-toolkit-with-device-links") else ()
+    )
     on_cluster = "kubernetes" in managers(environment)
     anew = (
         "delete the pod (kubectl get pods lists it; its controller creates a new one)"

@@ -34,7 +34,10 @@ _Codes = tuple[ComputeCapability, ...]
 _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
 
-_NO_KERNELS = 'Every kernel fails with "no kernel image is available for execution on the device".'
+_NO_KERNELS = (
+    "The build has no kernels for this GPU, so every kernel launch fails with "
+    '"no kernel image is available for execution on the device".'
+)
 _UNKNOWN_TO_IT = "cuBLAS and cuDNN of this CUDA have no kernels for the GPU: their calls fail, often the first one."
 _BUILD = "Install a build with kernels for this GPU."
 _BINARY = "Install a build with binary code for this GPU."
@@ -207,9 +210,11 @@ def _architecture(
 
     held = _targets(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
+    binary = _words(held.sass)
+    end = binary.rfind(" ") + 1 if wanted.id == _NEWER else 0  # the highest target tells that the GPU is newer
     evidence = [
         Evidence("gpus.compute_capability", str(own), _place(environment, gpu)),
-        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(held.sass), held.file, held.sources),
+        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", binary, held.file, held.sources, end),
         Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(held.ptx), held.file, held.sources),
     ]
     subject = f"{item.framework.package} on {gpu.title}"

@@ -129,7 +129,7 @@ def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
     """
     if before is None or build.version.starts_with(before):
         return ""
-    return f" No build of {before} does, so this changes {title} from {before} to {build.version}, the closest release."
+    return f" No build of {before} does, so this changes {title} from {before} to {build.version}."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:

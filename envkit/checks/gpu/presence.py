@@ -82,7 +82,7 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if no_pci_expected(environment) and place is not None:
         yield skip(_PLACES[place], evidence=[known(environment, "system.machine_kind")])
     elif environment.pci_gpus.known and environment.pci_gpus.get():
-        names = _counted([gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get()])
+        names = _counted([gpu.title for gpu in environment.pci_gpus.get()])
         yield ok(f"on PCI: {names}", evidence=[known(environment, "pci_gpus", names)])
     elif environment.gpus.known and environment.gpus.get():
         names = _counted([gpu.name for gpu in environment.gpus.get()])

@@ -207,7 +207,7 @@ def _looked_everywhere(environment: Environment) -> bool:
 
 
 def _absent(environment: Environment) -> Outcome:
-    gpus = ", ".join(gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get())
+    gpus = ", ".join(gpu.title for gpu in environment.pci_gpus.get())
     return _NO_DRIVER.found(
         [
             known(environment, "pci_gpus", gpus),

@@ -191,7 +191,8 @@ def _driver_source(environment: Environment) -> str:
 
 def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
     if gpu.pci is not None:
-        return Evidence("pci_gpus", f"10de:{gpu.pci.device_id} {gpu.name}".strip(), environment.pci_gpus.source)
+        device = f"10de:{gpu.pci.device_id}" if gpu.pci.device_id else ""
+        return Evidence("pci_gpus", f"{device} {gpu.name}".strip(), environment.pci_gpus.source)
     return Evidence("gpus", gpu.name, environment.gpus.source)
 
 

@@ -53,7 +53,7 @@ def _cause(cluster: Cluster) -> Iterator[str]:
 
 
 def _drift(item: Drift) -> Iterator[str]:
-    must = "must, " if item.must else ""
+    must = "required, " if item.must else ""
     yield f"- {code(item.key)} of {code(item.group)}: {must}{prose(expectation(item))}"
     for other in item.others:
         yield f"  - {code(other.value)}: {code(listed(other.hosts))}{explained(other.because_of)}"

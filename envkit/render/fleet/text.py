@@ -63,8 +63,8 @@ def _drifts(fleet: FleetReport, page: Page, *, verbose: bool) -> Iterator[str]:
 
 
 def _drift(item: Drift, page: Page) -> Iterator[str]:
-    mark = page.paint("must ", "31;1") if item.must else ""
-    yield f"  {mark}{page.head(item.key)}: {expectation(item)}"
+    mark = page.paint(" (required)", "31;1") if item.must else ""
+    yield f"  {page.head(item.key)}{mark}: {expectation(item)}"
     for other in item.others[:_VALUES]:
         text = f"{other.value}: {listed(other.hosts)}{explained(other.because_of)}"
         yield from page.wrap(text, " " * 8, " " * 6)

@@ -1,4 +1,4 @@
-"""The installers' lore: each row has a source, and the document on it says what is true."""
+"""What is known about NVIDIA's installers: each row has a source, and the document about them is true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from envkit.tables.installer import FailureRow, PythonFileRow, holds_for, style_
 from envkit.tables.loader import read
 
 ROOT = Path(__file__).parents[2]
-LINES = re.findall(r"^\| (.+?) \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/installer-lore.md").read_text(), re.M)
+LINES = re.findall(r"^\| (.+?) \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/installer-facts.md").read_text(), re.M)
 
 
 def test_the_document_has_a_line_for_everything() -> None:
