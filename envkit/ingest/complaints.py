@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.at_work import harmless, hidden_by_command, is_over
+from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over
 from envkit.ingest.computed import computed, settled
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
@@ -41,7 +41,8 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
 )
 
 _PASSING = regex(
-    r"\s{0,8}(?:\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
+    r"\s{0,8}(?:NOTE: |nvidia: module verification failed: "
+    r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
     r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-[a-z]{4,14}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
@@ -72,6 +73,11 @@ _HARMLESS = regex(
     r"\s{0,8}(?:WARNING\b|W: |WARN\b|\d[\d.]{0,6} seconds \(IMPORT FAILED\))"
     r"|ERROR: pip's dependency resolver does not currently take into account"
 )
+_STOPPED = regex(
+    r"\btraceback\b|\b[A-Z]\w{1,40}Error\b|\bcuda error\b|cuda_error|out of memory|no kernel image|\bxid\b|core dumped"
+    r"|segfault|segmentation fault|killed|\bnccl\b|nvml|nvidia-smi|\bfatal\b|\babort",
+    re.IGNORECASE,
+)  # what stopped a program, or the driver
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
@@ -96,6 +102,8 @@ def _complaints(text: Text) -> Iterator[Message]:
         if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
             continue
         if is_over(text, match.start()) or harmless(text, match.start()) or hidden_by_command(text, match.start()):
+            continue
+        if at_work(text) and not _STOPPED.search(line):
             continue
         if _NOT_THERE in line and not troubled(text) and answered_later(text, _OF_A_CONTAINER, match.start()):
             continue

@@ -75,7 +75,8 @@ _COLLECTED = regex(r"^Is CUDA available: (?:True|Yes)$", re.MULTILINE)
 _COLLECTS, _PYTHON = "collect_env", "python"
 _FRAMEWORK = r"(?:torch|tensorflow|jax|cupy|onnxruntime|paddle|paddlepaddle|mxnet)"
 _LOOKS = regex(
-    r"(?:[#$>❯➜»λ!%:;&|(] ?|\bdo )(?:sudo |time )?(?:cat|less|more|head|tail|ls|which|type|command -v|whereis"
+    r"(?:[#$>❯➜»λ!%:;&|('\x22] ?|➜ {1,2}\S{1,40} |\bdo )(?:sudo |time )?"
+    r"(?:cat|less|more|head|tail|ls|which|type|command -v|whereis"
     r"|where(?:\.exe)?"
     r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
     r"|readlink"
@@ -96,7 +97,9 @@ _TRAINS = regex(
     r"^NCCL version \d[^\n]{0,40}\n(?:[^\n]{0,200}\n){0,3}?[^\n]{0,60}\bloss\b[^\n]{0,4}[ =:|'\x22]\d", re.MULTILINE
 )
 _FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:", "DeviceAvailable", "gpu devices: ")
+_TRUE = regex(r"(?<![^\s:(,])True(?![^\s),])")
 _LONGEST = 60  # lines that a program prints
+_LONGEST_TABLE = 100  # lines of nvidia-smi before the answer
 
 
 @kept
@@ -123,12 +126,26 @@ def used(text: Text) -> int:
     """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
     seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
     seen += [match.start() for match in text.matches(_FOUND, *_FINDS)]
+    seen += _of_questions(text)
     seen += [
         match.start()
         for match in text.matches(_COLLECTED, "Is CUDA available:")
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def _of_questions(text: Text) -> Iterator[int]:
+    """Where the last line of an answer to a command that asks a framework for a GPU says that there is one."""
+    for index in text.lines_with("is_available()"):
+        if not PROMPT.match(text.lines[index]):
+            continue
+        last = index
+        while last + 1 < min(index + _LONGEST_TABLE, len(text.lines)) and not PROMPT.match(text.lines[last + 1]):
+            last += 1
+        answer = [number for number in range(index + 1, last + 1) if text.lines[number].strip()]
+        if answer and _TRUE.search(text.lines[answer[-1]]) and not _NOT_ON_GPU.search(text.lines[answer[-1]]):
+            yield text.start(answer[-1])
 
 
 def looks(command: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
+from envkit.ingest.computed import used
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -47,9 +48,29 @@ _FINE = regex(
     r"|\bohne (?:Ärger|Probleme|Fehler)\b"
     r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
-    r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b",
+    r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
+    r"|[^.,;\n]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)",
     re.IGNORECASE,
 )
+_WORKS = regex(
+    r"\b(?:it|they|(?:this|that|all|both|everything)(?: of (?:it|them))?"
+    r"|pods?|jobs?|training|inference|cards?|gpus?|cuda)"
+    r"(?: [\w./-]{1,30}){0,3} (?:just |all |really |already )?(?:works?|runs?|is working|is running|are working)"
+    r"(?: (?:fine|well|great|perfectly|ok(?:ay)?|nicely|as it should))?[.,;!)]"
+    r"|\b(?:everything|all) (?:is|looks|seems) (?:fine|good|ok(?:ay)?|well|healthy)\b",
+    re.IGNORECASE,
+)
+_YET = regex(
+    r"\b(?:but|however|except|until|till|apart from|other than|used to|else|before|only (?:on|with|if|when|after)|after"
+    r"|no longer|not)\b(?! find)",
+    re.IGNORECASE,
+)
+_HARD = regex(
+    r"\b(?:slow\w{0,4}|wrong|broken|breaks?|broke|bugs?|errors?|fail\w{0,5}|crash\w{0,4}|hangs?|hanging|stuck"
+    r"|freez\w{1,4}|froze|dies|died|dead|killed|vanish\w{0,3}|gone|lost|loses|disappear\w{0,3}|useless|unusable"
+    r"|suddenly|drops?|dropped|idle|only (?:on )?(?:the )?cpu|since|after|stop\w{0,4}|problem\w{0,2}|trouble)\b",
+    re.IGNORECASE,
+)  # what does not go together with a machine that works
 _WISH = regex(
     r"\bfeature request\b|\[feature\]|\blog noise\b"
     r"|\b(?:silence|suppress|mute) (?:\w{2,10} ){0,3}(?:warnings?|lines?|messages?|them|it|that|this|noise|logs?)\b"
@@ -88,11 +109,19 @@ def troubled(text: Text, beside: Collection[str] = ()) -> bool:
 
 
 @kept
+def assured(text: Text) -> bool:
+    """Whether somebody says that it works, of a text that shows a GPU in use."""
+    return used(text) >= 0 and any(_WORKS.search(line) and not _YET.search(line) for line in prose(text))
+
+
+@kept
 def _troubles(text: Text) -> tuple[str, ...]:
     """The lines that say so."""
     title = next(filter(str.strip, text.lines), "")
     first = (title,) if _ERROR.search(title) and not PROMPT.match(title) else ()
     found = (line for line in prose(text) if _TROUBLE.search(_FINE.sub(" ", line)) and not _no_report(line))
+    if assured(text):
+        found = (line for line in found if _HARD.search(_FINE.sub(" ", line)))
     return (*first, *found)
 
 
