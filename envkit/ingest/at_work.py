@@ -82,6 +82,7 @@ _OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|c
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
+_OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshosts|qhost)\b")  # of a whole cluster
 _TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc")
 _NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
 _BUILDS = regex(
@@ -123,6 +124,8 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     check, _, variant = signature.partition("/")
     if nvcc_aside(text, signature, offset):
+        return True
+    if _OF_NODES.search(asked_by(text, offset)) and at_work(text):
         return True
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
