@@ -35,6 +35,7 @@ _PRINTED = regex(
     r"|^SUM \w{4,60}_memcpy_\w{2,40} [1-9]|^\tGPU \d{1,2}: OK$|^Speed\.#\d{1,2}\.{2,12}: {1,12}[1-9]"
     r"|^\| GPU Memory {2,24}\| Pass - All|^&&&& PASSED TensorRT\.|\b[Gg]raph [Cc]aptur(?:ing finished in|e end)\b"
     r"|\bThe active GPU is \[\d|\bGPU KV cache size: [1-9]|\bGPU blocks: [1-9]"
+    r"|\bTFLOPS_per_GPU: \d|^all validations are successful$"
     r"|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
@@ -43,7 +44,7 @@ _WORDS = (
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
     *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second", "SUM ", ": OK", "Speed.#"),
     *("| GPU Memory", "PASSED TensorRT", "raph captur", "raph Captur", "The active GPU is [", "GPU KV cache size: "),
-    *("GPU blocks: ", "cuda graph end"),
+    *("GPU blocks: ", "cuda graph end", "TFLOPS_per_GPU", "all validations are successful"),
 )
 _ON_GPU = regex(
     r"\.get_device_(?:name|properties|capability)\(|\.cuda\("
@@ -97,6 +98,10 @@ _TRAINS = regex(
     r"^NCCL version \d[^\n]{0,40}\n(?:[^\n]{0,200}\n){0,3}?[^\n]{0,60}\bloss\b[^\n]{0,4}[ =:|'\x22]\d", re.MULTILINE
 )
 _FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:", "DeviceAvailable", "gpu devices: ")
+_BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
+_LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
+_LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
+_MOST_GPUS = 17  # lines of a query's answer
 _TRUE = regex(r"(?<![^\s:(,])True(?![^\s),])")
 _LONGEST = 60  # lines that a program prints
 _LONGEST_TABLE = 100  # lines of nvidia-smi before the answer
@@ -133,6 +138,17 @@ def used(text: Text) -> int:
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def busy(text: Text) -> bool:
+    """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query shows the load."""
+    if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
+        return any(True for _ in text.matches(_LOADED, "%"))
+    return any(
+        _LOAD.search(line)
+        for index in text.lines_with("utilization.gpu")
+        for line in text.lines[index + 1 : index + 1 + _MOST_GPUS]
+    )
 
 
 def _of_questions(text: Text) -> Iterator[int]:
