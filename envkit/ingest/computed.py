@@ -35,7 +35,7 @@ _PRINTED = regex(
     r"|^SUM \w{4,60}_memcpy_\w{2,40} [1-9]|^\tGPU \d{1,2}: OK$|^Speed\.#\d{1,2}\.{2,12}: {1,12}[1-9]"
     r"|^\| GPU Memory {2,24}\| Pass - All|^&&&& PASSED TensorRT\.|\b[Gg]raph [Cc]aptur(?:ing finished in|e end)\b"
     r"|\bThe active GPU is \[\d|\bGPU KV cache size: [1-9]|\bGPU blocks: [1-9]"
-    r"|\bTFLOPS_per_GPU: \d|^all validations are successful$"
+    r"|^\[TRT\] {1,8}device GPU, initialized |\bTFLOPS_per_GPU: \d|^all validations are successful$"
     r"|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
@@ -44,7 +44,7 @@ _WORDS = (
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
     *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second", "SUM ", ": OK", "Speed.#"),
     *("| GPU Memory", "PASSED TensorRT", "raph captur", "raph Captur", "The active GPU is [", "GPU KV cache size: "),
-    *("GPU blocks: ", "cuda graph end", "TFLOPS_per_GPU", "all validations are successful"),
+    *("GPU blocks: ", "cuda graph end", "TFLOPS_per_GPU", "device GPU, initialized", "all validations are successful"),
 )
 _ON_GPU = regex(
     r"\.get_device_(?:name|properties|capability)\(|\.cuda\("
@@ -102,6 +102,9 @@ _BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:
 _LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
 _MOST_GPUS = 17  # lines of a query's answer
+_FRAMES = regex(r"^frame= {0,6}[1-9]\d{0,8} fps= {0,6}[1-9]|^Saved: '", re.MULTILINE)
+_BY_GPU = regex(r"-hwaccel (?:cuda|nvdec|cuvid)\b|_nvenc\b|_cuvid\b|--cycles-device (?:CUDA|OPTIX)\b")
+_REFUSES = regex(r"falling back|\bfail|[Ee]rror\b|\b[Cc]annot\b|\b[Nn]o capable|\bNo (?:device|NVENC)")
 _TRUE = regex(r"(?<![^\s:(,])True(?![^\s),])")
 _LONGEST = 60  # lines that a program prints
 _LONGEST_TABLE = 100  # lines of nvidia-smi before the answer
@@ -122,6 +125,7 @@ def places(text: Text) -> Iterator[int]:
         if _ON_GPU.search(program.code) and any(map(str.strip, answer)) and not any(map(_FAILED.search, answer)):
             yield program.below
     yield from _of_runs(text)
+    yield from _of_encoders(text)
     for match in text.matches(_TRAINS, "NCCL version ", lines=5):
         yield match.end()
 
@@ -138,6 +142,15 @@ def used(text: Text) -> int:
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def _of_encoders(text: Text) -> Iterator[int]:
+    """Where ffmpeg and Blender count frames that a command had them make on the GPU, which neither refused."""
+    for match in text.matches(_FRAMES, "frame=", "Saved: '"):
+        command = command_above(text, match.start())
+        first = text.whole.rfind(command, 0, match.start()) if command else -1
+        if _BY_GPU.search(command) and not _REFUSES.search(text.whole, first + len(command), match.start()):
+            yield match.start()
 
 
 def busy(text: Text) -> bool:

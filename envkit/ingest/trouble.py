@@ -65,12 +65,17 @@ _WORKS = regex(
     r"|pods?|jobs?|training|inference|cards?|gpus?|cuda)"
     r"(?: [\w./-]{1,30}){0,3} (?:just |all |really |already )?(?:works?|runs?|is working|is running|are working)"
     r"(?: (?:fine|well|great|perfectly|ok(?:ay)?|nicely|as it should))?[.,;!)]"
-    r"|\b(?:everything|all) (?:is|looks|seems) (?:fine|good|ok(?:ay)?|well|healthy)\b",
+    r"|\b(?:everything|all) (?:is|looks|seems) (?:fine|good|ok(?:ay)?|well|healthy)\b"
+    r"|\b(?:läuft|funktioniert|klappt) (?:alles|einwandfrei|problemlos|super|gut)\b"
+    r"|\balles (?:läuft|funktioniert|in Ordnung)\b"
+    r"|\btout (?:marche|fonctionne)\b|\btodo funciona\b|\btutto funziona\b|\b(?:tudo funciona|wszystko działa)\b"
+    r"|\bвс[её] работает\b|一切正常|都正常|运行正常|速度正常|問題なく(?:動|使)",
     re.IGNORECASE,
 )
 _SHOWS = regex(
     r"\b(?:just|only) (?:\w{2,8} )?(?:reporting|documenting|sharing|posting|checking|wonder(?:ing)?|asking|curious)\b"
     r"|\bfor (?:the|our) (?:\w{2,14} )?(?:wiki|docs?|documentation|list|records?|report|appendix|inventory)\b"
+    r"|\bnur (?:zur|als) (?:Info\w{0,7}|Doku\w{0,10}|Notiz)\b|\b(?:juste|seulement) pour (?:info|documenter)\b"
     r"|\b(?:the|my|only) question is (?:only |just )?about\b|\bas in the (?:vendor's |data ?)?sheet\b",
     re.IGNORECASE,
 )
