@@ -11,17 +11,15 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
-from envkit.ingest.computed import looks, used
+from envkit.ingest.computed import busy, looks, used
 from envkit.ingest.dates import days_between, look_date
 from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
-from envkit.ingest.links import fast_elsewhere, filled_by_port
+from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
-from envkit.ingest.trouble import troubled
+from envkit.ingest.trouble import prose, troubled
 from envkit.model.kept import kept
 
-_BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
-_LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _RESULT = regex(
     r"\d ?(?:it/s|s/it|ms/step|s/step|tok(?:ens?)?/s|img/s|images/s|samples/s|steps/s|fps|t/s|TFLOPS?|TFLOP/s)\b"
     r"|\b\d[\d.]{0,8} ?ms$|\b(?:loss|acc(?:uracy)?|mAP|auc)['\x22]?(?: |: ?|=| = )\d"
@@ -82,6 +80,17 @@ _OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|c
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
+_OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshosts|qhost)\b")  # of a whole cluster
+_NODE_TOLD = regex(r"\b(?:drain\w{0,3}|xid|fall\w{0,3}|fell|down|offline|lost|dead)\b", re.IGNORECASE)
+_TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc")
+_NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
+_BUILDS = regex(
+    r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build|built|wheel|extension|setup\.py|cmake|make\b)", re.IGNORECASE
+)
+_BUILD_STOPS = regex(
+    r"\bCUDA_HOME\b|\bnvcc (?:was )?not found\b|\bbuilding wheel\b|\bNo CUDA toolset\b|\bcudatoolkit_dir\b"
+)
+_BUILD_WORDS = ("CUDA_HOME", "nvcc ", "uilding wheel", "CUDA toolset", "cudatoolkit_dir")
 _OF_ONE_LOOK = 3  # lines: the command, the traceback, and a remark
 _DRIVER = ("driver-not-installed", "driver-module-not-loaded")
 _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.", re.MULTILINE)
@@ -93,27 +102,27 @@ _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
 _OLD = 1  # days
+_OF_LINKS = ("pcie-width-degraded", "pcie-gen-degraded")
 _LINKS = {"pcie-width-degraded/complaint-lspci": filled_by_port, "pcie-gen-degraded/complaint-lspci": fast_elsewhere}
 
 
 @kept
 def at_work(text: Text) -> bool:
     """Whether the text shows a GPU that is used, and nobody who tells of trouble."""
-    return not troubled(text) and (used(text) >= 0 or _busy(text))
-
-
-def _busy(text: Text) -> bool:
-    """Whether nvidia-smi lists a program that computes on a GPU that is loaded."""
-    return any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")) and any(
-        True for _ in text.matches(_LOADED, "%")
-    )
+    return not troubled(text) and (used(text) >= 0 or busy(text))
 
 
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     check, _, variant = signature.partition("/")
+    if nvcc_aside(text, signature, offset):
+        return True
+    if _OF_NODES.search(asked_by(text, offset)) and _not_of_nodes(text):
+        return True
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
+        return True
+    if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
         return True
     if full_node(text, signature) or (_TRIES_LESS.search(text.line_at(offset)) and not troubled(text)):
         return True
@@ -152,6 +161,20 @@ def harmless(text: Text, offset: int) -> bool:
     if _went_on(text, offset) or _in_passing(text, offset):
         return True
     return at_work(text) and (_only_looked(text, offset) or _of_pip(text, offset) or _only_warned(text, offset))
+
+
+def _not_of_nodes(text: Text) -> bool:
+    """Whether the machine at hand has a driver that answers, and nobody writes of a node that is out of service."""
+    return bool(answers_of_driver(text)) and not any(map(_NODE_TOLD.search, prose(text)))
+
+
+def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
+    """Whether somebody looked for a compiler in passing: a driver answers, and nothing else here needs or names one."""
+    if not signature.startswith(_TOOLKIT) or not answers_of_driver(text):
+        return False
+    if not _NVCC_ASKED.search(asked_by(text, offset)):
+        return False
+    return not any(map(_BUILDS.search, prose(text))) and next(text.matches(_BUILD_STOPS, *_BUILD_WORDS), None) is None
 
 
 def _only_warned(text: Text, offset: int) -> bool:

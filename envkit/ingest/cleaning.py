@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envkit._startup.regex import regex
+from envkit.ingest.answers import PROMPT
 from envkit.ingest.text import Text
 
 _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
@@ -105,7 +106,7 @@ def rejoined(text: Text) -> Text | None:
     numbers: list[int] = []
     broken = False
     for line, number in zip(text.lines, text.numbers, strict=True):
-        if broken and len(pieces[-1]) * width < _LONGEST_LINE:
+        if broken and len(pieces[-1]) * width < _LONGEST_LINE and not PROMPT.match(line):
             pieces[-1].append(line)
         else:
             pieces.append([line])

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.at_work import harmless, hidden_by_command, is_over
-from envkit.ingest.computed import computed, settled
+from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over
+from envkit.ingest.computed import computed, settled, used
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
 from envkit.ingest.meant import without_gpu
@@ -35,15 +35,16 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
     r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"
     r"|(?<!nothing )(?<!--)(?:fails|failed|crash(?:es|ed|ing)|segfaults?|segmentation fault|core dumped)\b"
-    r"|(?:hangs|freezes)\b|\d{1,3} ?% slower\b"
+    r"|(?:hangs|freezes)\b|\d{2,3} ?% slower\b"
     r"|(?:fehlermeldung|ошибка)\b)"
     r"|报错|失败|无法|识别不到|エラー|失敗"
 )
 
 _PASSING = regex(
-    r"\s{0,8}(?:\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
+    r"\s{0,8}(?:NOTE: |nvidia: module verification failed: "
+    r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
-    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-[a-z]{4,14}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
+    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
     r"|smartd|snapd|thermald|udisksd|upowerd|kwin_[a-z0-9]{3,8}|plasmashell|polkitd|ModemManager|chronyd|rsyslogd"
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
@@ -72,6 +73,11 @@ _HARMLESS = regex(
     r"\s{0,8}(?:WARNING\b|W: |WARN\b|\d[\d.]{0,6} seconds \(IMPORT FAILED\))"
     r"|ERROR: pip's dependency resolver does not currently take into account"
 )
+_STOPPED = regex(
+    r"\btraceback\b|\b[A-Z]\w{1,40}Error\b|\bcuda error\b|cuda_error|out of memory|no kernel image|\bxid\b|core dumped"
+    r"|segfault|segmentation fault|killed|\bnccl\b|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
+    re.IGNORECASE,
+)  # what stopped a program, or the driver
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
@@ -83,7 +89,7 @@ def complaints(text: Text) -> tuple[Message, ...]:
 
 
 def _complaints(text: Text) -> Iterator[Message]:
-    worked, meant = computed(text), without_gpu(text) is not None
+    meant = without_gpu(text) is not None
     for count, match in enumerate(_mentions(text)):
         if count == _MOST:
             return
@@ -93,9 +99,11 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
-        if (match.start() < worked and _of_the_past(text, match.start())) or settled(text, match.start()):
+        if _of_the_past(text, match.start()) or settled(text, match.start()):
             continue
         if is_over(text, match.start()) or harmless(text, match.start()) or hidden_by_command(text, match.start()):
+            continue
+        if at_work(text) and not _STOPPED.search(line):
             continue
         if _NOT_THERE in line and not troubled(text) and answered_later(text, _OF_A_CONTAINER, match.start()):
             continue
@@ -106,8 +114,10 @@ def _complaints(text: Text) -> Iterator[Message]:
 
 
 def _of_the_past(text: Text, offset: int) -> bool:
-    """Whether a log told it, or a tool that did what it was told: no failure of what computed on the GPU later."""
-    return bool(_HARMLESS.match(text.line_at(offset)) or _OF_A_LOG.search(command_above(text, offset)))
+    """Whether a log told it, or a tool that did what it was told: no failure of what used the GPU later."""
+    if offset < used(text) and _HARMLESS.match(text.line_at(offset)):
+        return True
+    return offset < computed(text) and _OF_A_LOG.search(command_above(text, offset)) is not None
 
 
 def _mentions(text: Text) -> Iterator[re.Match[str]]:

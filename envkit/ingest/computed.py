@@ -35,6 +35,7 @@ _PRINTED = regex(
     r"|^SUM \w{4,60}_memcpy_\w{2,40} [1-9]|^\tGPU \d{1,2}: OK$|^Speed\.#\d{1,2}\.{2,12}: {1,12}[1-9]"
     r"|^\| GPU Memory {2,24}\| Pass - All|^&&&& PASSED TensorRT\.|\b[Gg]raph [Cc]aptur(?:ing finished in|e end)\b"
     r"|\bThe active GPU is \[\d|\bGPU KV cache size: [1-9]|\bGPU blocks: [1-9]"
+    r"|^\[TRT\] {1,8}device GPU, initialized |\bTFLOPS_per_GPU: \d|^all validations are successful$"
     r"|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
@@ -43,7 +44,7 @@ _WORDS = (
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
     *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second", "SUM ", ": OK", "Speed.#"),
     *("| GPU Memory", "PASSED TensorRT", "raph captur", "raph Captur", "The active GPU is [", "GPU KV cache size: "),
-    *("GPU blocks: ", "cuda graph end"),
+    *("GPU blocks: ", "cuda graph end", "TFLOPS_per_GPU", "device GPU, initialized", "all validations are successful"),
 )
 _ON_GPU = regex(
     r"\.get_device_(?:name|properties|capability)\(|\.cuda\("
@@ -75,7 +76,8 @@ _COLLECTED = regex(r"^Is CUDA available: (?:True|Yes)$", re.MULTILINE)
 _COLLECTS, _PYTHON = "collect_env", "python"
 _FRAMEWORK = r"(?:torch|tensorflow|jax|cupy|onnxruntime|paddle|paddlepaddle|mxnet)"
 _LOOKS = regex(
-    r"(?:[#$>❯➜»λ!%:;&|(] ?|\bdo )(?:sudo |time )?(?:cat|less|more|head|tail|ls|which|type|command -v|whereis"
+    r"(?:[#$>❯➜»λ!%:;&|('\x22] ?|➜ {1,2}\S{1,40} |\bdo )(?:sudo |time )?"
+    r"(?:cat|less|more|head|tail|ls|which|type|command -v|whereis"
     r"|where(?:\.exe)?"
     r"|file|stat|find|grep|ps|id|env|printenv|echo|lsmod|modinfo|lspci|lsusb|ldconfig|dpkg|rpm|snap|flatpak|getent"
     r"|readlink"
@@ -96,7 +98,16 @@ _TRAINS = regex(
     r"^NCCL version \d[^\n]{0,40}\n(?:[^\n]{0,200}\n){0,3}?[^\n]{0,60}\bloss\b[^\n]{0,4}[ =:|'\x22]\d", re.MULTILINE
 )
 _FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:", "DeviceAvailable", "gpu devices: ")
+_BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
+_LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
+_LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
+_MOST_GPUS = 17  # lines of a query's answer
+_FRAMES = regex(r"^frame= {0,6}[1-9]\d{0,8} fps= {0,6}[1-9]|^Saved: '", re.MULTILINE)
+_BY_GPU = regex(r"-hwaccel (?:cuda|nvdec|cuvid)\b|_nvenc\b|_cuvid\b|--cycles-device (?:CUDA|OPTIX)\b")
+_REFUSES = regex(r"falling back|\bfail|[Ee]rror\b|\b[Cc]annot\b|\b[Nn]o capable|\bNo (?:device|NVENC)")
+_TRUE = regex(r"(?<![^\s:(,])True(?![^\s),])")
 _LONGEST = 60  # lines that a program prints
+_LONGEST_TABLE = 100  # lines of nvidia-smi before the answer
 
 
 @kept
@@ -114,6 +125,7 @@ def places(text: Text) -> Iterator[int]:
         if _ON_GPU.search(program.code) and any(map(str.strip, answer)) and not any(map(_FAILED.search, answer)):
             yield program.below
     yield from _of_runs(text)
+    yield from _of_encoders(text)
     for match in text.matches(_TRAINS, "NCCL version ", lines=5):
         yield match.end()
 
@@ -123,12 +135,46 @@ def used(text: Text) -> int:
     """The last place that shows a computation on a GPU or a framework that found one, -1 where there is none."""
     seen = [match.end() for match in text.matches(_SEES, "is_available()", lines=3)]
     seen += [match.start() for match in text.matches(_FOUND, *_FINDS)]
+    seen += _of_questions(text)
     seen += [
         match.start()
         for match in text.matches(_COLLECTED, "Is CUDA available:")
         if _COLLECTS in command_above(text, match.start())
     ]
     return max((computed(text), *seen))
+
+
+def _of_encoders(text: Text) -> Iterator[int]:
+    """Where ffmpeg and Blender count frames that a command had them make on the GPU, which neither refused."""
+    for match in text.matches(_FRAMES, "frame=", "Saved: '"):
+        command = command_above(text, match.start())
+        first = text.whole.rfind(command, 0, match.start()) if command else -1
+        if _BY_GPU.search(command) and not _REFUSES.search(text.whole, first + len(command), match.start()):
+            yield match.start()
+
+
+def busy(text: Text) -> bool:
+    """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query shows the load."""
+    if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
+        return any(True for _ in text.matches(_LOADED, "%"))
+    return any(
+        _LOAD.search(line)
+        for index in text.lines_with("utilization.gpu")
+        for line in text.lines[index + 1 : index + 1 + _MOST_GPUS]
+    )
+
+
+def _of_questions(text: Text) -> Iterator[int]:
+    """Where the last line of an answer to a command that asks a framework for a GPU says that there is one."""
+    for index in text.lines_with("is_available()"):
+        if not PROMPT.match(text.lines[index]):
+            continue
+        last = index
+        while last + 1 < min(index + _LONGEST_TABLE, len(text.lines)) and not PROMPT.match(text.lines[last + 1]):
+            last += 1
+        answer = [number for number in range(index + 1, last + 1) if text.lines[number].strip()]
+        if answer and _TRUE.search(text.lines[answer[-1]]) and not _NOT_ON_GPU.search(text.lines[answer[-1]]):
+            yield text.start(answer[-1])
 
 
 def looks(command: str) -> bool:

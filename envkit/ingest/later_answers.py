@@ -36,12 +36,15 @@ _IN_CONTAINER = frozenset(
         *("rootless-cgroups", "selinux-blocks-device"),
     )
 )
+_OTHER_DOCKER = "docker-from-snap-or-desktop"  # which on Windows reaches the GPU
 _DEVICES = frozenset(("fabric-manager-not-running", "fabric-manager-version-mismatch"))  # of all programs at all times
 _SMI = regex(
     r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |^# gpu {1,8}pwr {1,8}gtemp"
+    r"|^(?:\d{1,2}, )?(?:NVIDIA |Tesla |Quadro |GeForce |TITAN )[\w ./-]{2,40}, \d{3}\.\d{2}"
     r"|^\| NVIDIA-SMI \d[^\n]{0,60}(?:Driver|KMD) Version: \d",
     re.MULTILINE,
 )
+_SMI_WORDS = ("GPU ", "NVIDIA", "Tesla ", "Quadro ", "GeForce ", "TITAN ", "# gpu ")
 _INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
 _FULL = "docker-no-nvidia-runtime/insufficient"
 _GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
@@ -62,6 +65,8 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
         return any(place > offset for place in answers_of_driver(text)) or used(text) > offset
     if check in _NO_CUDA:
         return used(text) > offset or (check in _DEVICES and used(text) >= 0)
+    if check == _OTHER_DOCKER:
+        return any(_inside(text, place) for place in answers_of_driver(text))
     return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
 
 
@@ -73,4 +78,4 @@ def _inside(text: Text, offset: int) -> bool:
 @kept
 def answers_of_driver(text: Text) -> tuple[int, ...]:
     """Where nvidia-smi lists GPUs."""
-    return tuple(match.start() for match in text.matches(_SMI, "GPU ", "NVIDIA-SMI", "# gpu "))
+    return tuple(match.start() for match in text.matches(_SMI, *_SMI_WORDS))

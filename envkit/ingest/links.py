@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.records import record
@@ -15,6 +16,12 @@ _LINK = regex(
     r"^\s{1,16}Lnk(?P<what>Cap|Sta):\s[^\n]{0,80}?Speed (?P<speed>[\d.]{1,6}) ?GT/s[^\n]{0,40}?, "
     r"Width x(?P<lanes>\d{1,2})"
 )
+_GUEST = regex(
+    r"\bVMware SVGA\b|^(?:vmware|kvm|xen|microsoft|amazon|oracle)$|\bHypervisor detected: \w"
+    r"|^[ \t]{0,8}(?:Virtualization|Hypervisor vendor): {1,24}(?:KVM|VMware|Xen|Microsoft|kvm|vmware|xen|microsoft)$",
+    re.MULTILINE,
+)
+_GUESTS = ("VMware SVGA", "vmware", "kvm", "xen", "microsoft", "amazon", "oracle", "Hypervisor ", "Virtualization:")
 _BRIDGES = ("PCI bridge", "Downstream Port", "Upstream Port", "Root Port")
 _WORDS = ("Lnk", "Bus: primary=", ":0", ":1", ".0 ", ".1 ", ".2 ", ".3 ", ".4 ", ".5 ", ".6 ", ".7 ")
 
@@ -72,6 +79,11 @@ def filled_by_port(text: Text, offset: int) -> bool:
     if any(not port.device for port in ports) and len(ports) > 1:
         return False
     return bool(ports) and all(port.able[1] == port.now[1] for port in ports)
+
+
+def in_a_guest(text: Text) -> bool:
+    """Whether the text is of a virtual machine, whose registers of links are what its hypervisor makes up."""
+    return next(text.matches(_GUEST, *_GUESTS), None) is not None
 
 
 def fast_elsewhere(text: Text, offset: int) -> bool:

@@ -27,7 +27,9 @@ _WITHOUT = regex(
 _WORDS = ("GPU", "gpu", "card", "CPU", "cpu", "nclosure", "dock")
 _REACH = 80  # characters behind the absence
 _ASKS = regex(
-    r"\b(?:why|how (?:do|can|to|come)|what(?:'s| is| am I| could)|help me|any (?:idea|hint|help))\b", re.IGNORECASE
+    r"\b(?:why|how (?:do (?:i|we|you (?:fix|solve|get|make))|can|to|come)"
+    r"|what(?:'s| is| am I| could)|help me|any (?:idea|hint|help))\b",
+    re.IGNORECASE,
 )
 
 

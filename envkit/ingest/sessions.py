@@ -62,7 +62,14 @@ def asked_by(text: Text, offset: int) -> str:
     if prompt := PROMPT.match(text.lines[index]):
         return "" if text.lines[index].startswith("#", prompt.end()) else text.lines[index]
     above = command_index(text, index)
-    return text.lines[above] if above >= 0 and all(map(str.strip, text.lines[above + 1 : index])) else ""
+    return (
+        text.lines[above] if above >= 0 and not any(_parts(text, number) for number in range(above + 1, index)) else ""
+    )
+
+
+def _parts(text: Text, index: int) -> bool:
+    """Whether a line is empty, other than the one between the two tables of nvidia-smi."""
+    return not text.lines[index].strip() and not text.lines[index - 1].startswith("+--")
 
 
 def program_of(command: str) -> str:

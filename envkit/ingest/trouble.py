@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
+from envkit.ingest.computed import busy, used
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -47,9 +48,52 @@ _FINE = regex(
     r"|\bohne (?:Ärger|Probleme|Fehler)\b"
     r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
-    r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b",
+    r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
+    r"|[^.,;\n]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)"
+    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:of course\b|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
+    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:harmless|safe to ignore"
+    r"|(?:can|may|should|could) (?:\w{1,6} )?(?:be )?(?:ignored?|silenced?))[^.;\n]{0,20}\?"
+    r"|\b\d ?(?:%|percent) slower\b|\bas (?:everybody|everyone|we all|you) knows?\b"
+    r"|(?:^|(?<=[.!?] ))[^.!?\n]{0,160}\b(?:fixed|solved|resolved|cured|gone) (?:by now|now|since|meanwhile|already)\b"
+    r"|\b(?:failed|broke|crashed|did not|didn't|was missing|showed)\b[^\n]{0,100}?"
+    r"(?:[,;.] {0,2}|\b(?:and|but) )(?:now|after|afterwards|then|later|at the end|in the end)\b[^.\n]{0,40}?"
+    r"\b(?:came up|works?|worked|all (?:is )?(?:good|fine|well)|is (?:up|fine|ok|gone|solved))\b",
     re.IGNORECASE,
 )
+_WORKS = regex(
+    r"\b(?:it|they|(?:this|that|all|both|everything)(?: of (?:it|them))?"
+    r"|pods?|jobs?|training|inference|cards?|gpus?|cuda)"
+    r"(?: [\w./-]{1,30}){0,3} (?:just |all |really |already )?(?:works?|runs?|is working|is running|are working)"
+    r"(?: (?:fine|well|great|perfectly|ok(?:ay)?|nicely|as it should))?[.,;!)]"
+    r"|\b(?:everything|all) (?:is|looks|seems) (?:fine|good|ok(?:ay)?|well|healthy)\b"
+    r"|\b(?:läuft|funktioniert|klappt) (?:alles|einwandfrei|problemlos|super|gut)\b"
+    r"|\balles (?:läuft|funktioniert|in Ordnung)\b"
+    r"|\btout (?:marche|fonctionne)\b|\btodo funciona\b|\btutto funziona\b|\b(?:tudo funciona|wszystko działa)\b"
+    r"|\bвс[её] работает\b|一切正常|都正常|运行正常|速度正常|問題なく(?:動|使)",
+    re.IGNORECASE,
+)
+_SHOWS = regex(
+    r"\b(?:just|only) (?:\w{2,8} )?(?:reporting|documenting|sharing|posting|checking|wonder(?:ing)?|asking|curious)\b"
+    r"|\bfor (?:the|our) (?:\w{2,14} )?(?:wiki|docs?|documentation|list|records?|report|appendix|inventory)\b"
+    r"|\bnur (?:zur|als) (?:Info\w{0,7}|Doku\w{0,10}|Notiz)\b|\b(?:juste|seulement) pour (?:info|documenter)\b"
+    r"|\b(?:the|my|only) question is (?:only |just )?about\b|\bas in the (?:vendor's |data ?)?sheet\b",
+    re.IGNORECASE,
+)
+_PARTS = regex(r"(?<=[.!?;]) ")
+_ANSWERS = regex(r"^\| NVIDIA-SMI \d|^GPU \d{1,2}: |, \d{3}\.\d{2,3}(?:\.\d{2})?(?:,|$)", re.MULTILINE)
+_YET = regex(
+    r"\b(?:but|however|except|until|till|apart from|other than|used to|else|before|only (?:on|with|if|when|after)|after"
+    r"|no longer|not)\b(?! find)",
+    re.IGNORECASE,
+)
+_HARD = regex(
+    r"\b(?:slow\w{0,4}|wrong|broken|breaks?|broke|bugs?|errors?|fail\w{0,5}|crash\w{0,4}|hangs?|hanging|stuck"
+    r"|freez\w{1,4}|froze|dies|died|dead|killed|vanish\w{0,3}|gone|lost|loses|disappear\w{0,3}|useless|unusable"
+    r"|suddenly|drops?|dropped|idle|(?:only |100% )(?:on )?(?:the )?cpu"
+    r"|(?:since|after) (?:(?:the|an?|my|this|that) )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart|change|switch"
+    r"|suspend|reinstall\w{0,3}|install\w{0,6}|move|night|weekend|yesterday|today|week)|stop\w{0,4}|problem\w{0,2}|trouble)\b",
+    re.IGNORECASE,
+)  # what does not go together with a machine that works
 _WISH = regex(
     r"\bfeature request\b|\[feature\]|\blog noise\b"
     r"|\b(?:silence|suppress|mute) (?:\w{2,10} ){0,3}(?:warnings?|lines?|messages?|them|it|that|this|noise|logs?)\b"
@@ -88,11 +132,24 @@ def troubled(text: Text, beside: Collection[str] = ()) -> bool:
 
 
 @kept
+def assured(text: Text) -> bool:
+    """Whether somebody says that it works or why it is shown, of a text in which a GPU is used or a driver answers."""
+    if used(text) < 0 and not busy(text) and next(text.matches(_ANSWERS, "NVIDIA-SMI", "GPU ", ", "), None) is None:
+        return False
+    return any(
+        any(_WORKS.search(part) and not _YET.search(part) for part in _PARTS.split(line)) or _SHOWS.search(line)
+        for line in prose(text)
+    )
+
+
+@kept
 def _troubles(text: Text) -> tuple[str, ...]:
     """The lines that say so."""
     title = next(filter(str.strip, text.lines), "")
     first = (title,) if _ERROR.search(title) and not PROMPT.match(title) else ()
     found = (line for line in prose(text) if _TROUBLE.search(_FINE.sub(" ", line)) and not _no_report(line))
+    if assured(text):
+        found = (line for line in found if _HARD.search(_FINE.sub(" ", line)))
     return (*first, *found)
 
 

@@ -191,7 +191,7 @@ def _alike(environment: Environment, matrix: Matrix, gpus: list[ComputeCapabilit
     """PyTorch where only its release is known, and none of its builds runs on these GPUs."""
     found = []
     for item in installs(environment, "pytorch"):
-        built = [each for _, each in variants(environment, matrix, item)]
+        built = [each for _, each in variants(environment, matrix, item, listed=True)]
         faults = {_fault(environment, matrix, each, own) for each in built for own in gpus}
         if faults in ({_NEWER}, {_DROPPED}):
             found.append(built[-1])

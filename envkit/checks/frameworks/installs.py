@@ -192,17 +192,24 @@ def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     return exact[0] if exact else None
 
 
-def variants(environment: Environment, matrix: Matrix, item: Installed) -> list[tuple[FrameworkBuild, Installed]]:
-    """The builds for CUDA that this may be, where somebody named its release and nothing more; none elsewhere."""
+def variants(
+    environment: Environment, matrix: Matrix, item: Installed, *, listed: bool = False
+) -> list[tuple[FrameworkBuild, Installed]]:
+    """The builds for CUDA that this may be, where somebody named its release and nothing more; none elsewhere.
+
+    With `listed`, a pasted list of packages counts as such words: without a local tag it is the default index's build.
+    """
     version = release(item.framework.version)
     if item.framework.cuda_known or item.framework.cuda is not None or item.framework.rocm or version is None:
         return []
-    if not is_told(item.framework.source) or matrix.framework(item.framework.name) is None:
+    of_pip = listed and only_shown(environment) and item.framework.source.endswith("(pip)")
+    if not (is_told(item.framework.source) or of_pip) or matrix.framework(item.framework.name) is None:
         return []
     return [
         (row, replace(item, framework=replace(item.framework, cuda=row.cuda)))
         for row in matrix.builds(item.framework.name)
         if row.version.starts_with(version) and row.cuda is not None and for_this_machine(environment, row)
+        if not of_pip or (row.on_pypi and not row.index_url)
     ]
 
 

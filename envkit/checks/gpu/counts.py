@@ -93,6 +93,9 @@ _MISSING = Fault(
 )
 
 
+_QUERY = "(nvidia-smi --query-gpu)"  # the end of the source of what a pasted query tells
+
+
 @record
 class Count:
     """How many GPUs one layer shows, and where that was counted."""
@@ -169,9 +172,20 @@ def gpu_counts(environment: Environment, matrix: Matrix) -> tuple[Count, ...]:
     nodes = gpu_nodes(environment)
     if nodes is not None and not told_job and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
         counts.append(Count("/dev", "driver.device_nodes", len(nodes) - len(others), driver.device_nodes.source))
+    counts.extend(_numbers(environment))
     counts.extend(_nvml(environment))
     counts.extend(_cuda(environment))
     return tuple(counts)
+
+
+def _numbers(environment: Environment) -> Iterator[Count]:
+    """How many GPUs the driver numbered, where a pasted query of all of them leaves numbers out."""
+    first, listed = environment.driver.nvml, environment.gpus
+    if not (listed.known and first.known and first.source.endswith(_QUERY) and listed.source.endswith(_QUERY)):
+        return
+    numbered = max((gpu.index for gpu in listed.get()), default=-1) + 1
+    if numbered > len(listed.get()):
+        yield Count("the driver's numbers", "gpus", numbered, listed.source)
 
 
 def _boards(environment: Environment, matrix: Matrix) -> Iterator[Count]:

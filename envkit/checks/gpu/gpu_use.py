@@ -342,7 +342,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     """
     shown = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.display_active is not None]
     active = [gpu for gpu in shown if gpu.data_center and gpu.nvml and gpu.nvml.display_active]
-    taken = [] if is_virtual(environment) else active
+    taken = [] if is_virtual(environment) else [gpu for gpu in active if gpu.nvml and not is_vgpu(gpu.nvml)]
     for gpu in taken:
         display = Evidence(f"{gpu.subject} display_active", "yes", environment.gpus.source)
         yield _DESKTOP.found(

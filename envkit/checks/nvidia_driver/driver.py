@@ -113,6 +113,7 @@ _NO_DRIVER = Fault(
     impact="No program can use the GPU; the CUDA runtime may report 'driver version is insufficient'.",
     remedy=_install,
 )
+_REFUSES = ("open-module-on-pre-turing", "proprietary-module-on-blackwell")  # said by the module itself
 _NOT_LOADED = Fault(
     "driver-module-not-loaded",
     "The driver's kernel module is not loaded",
@@ -194,6 +195,8 @@ def _signs_of_a_driver(environment: Environment) -> list[Evidence]:
         signs.append(known(environment, "driver.cuda_init", "success"))
     if kernel.module_files.known and kernel.module_files.get():
         signs.append(known(environment, "kernel.module_files", kernel.module_files.get()[0].path))
+    if not signs:  # a module that refuses the card is there
+        signs += message_evidence(environment, [told for id in _REFUSES for told in seen(environment, id)])
     return signs
 
 

@@ -208,9 +208,9 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
 
 
 def _of_the_gsp(environment: Environment, messages: tuple[Message, ...]) -> bool:
-    """Whether no more is said than that NVML cannot open a GPU, as it cannot where its GSP stopped."""
-    handles = {f"{_LOST.id}/device-handle"}
-    return bool(seen(environment, _GSP.id)) and {message.signature for message in messages} == handles
+    """Whether no more is said than that NVML cannot open or read a GPU, as it cannot where its GSP stopped."""
+    unread = {f"{_LOST.id}/device-handle", f"{_LOST.id}/table"}
+    return bool(seen(environment, _GSP.id)) and {message.signature for message in messages} <= unread
 
 
 def _mute(environment: Environment) -> list[PciGpu]:

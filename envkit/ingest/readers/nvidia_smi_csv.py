@@ -18,6 +18,7 @@ from envkit.ingest.clues import Clue, Fact, GpuClue, Listing, reader
 from envkit.ingest.smi_fields import reason_bit
 from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, yes
+from envkit.model import CallResult
 
 _NAME = regex(r"([a-z][a-z0-9_.]{2,60})(?: \[[A-Za-z%]{1,12}\])?")  # of a column, with its unit
 _FAMILY = regex(
@@ -26,22 +27,29 @@ _FAMILY = regex(
 )  # of names that nvidia-smi knows, those of later releases among them
 _ASKED = regex(r"--query-gpu[= ](?P<names>[a-z0-9_.,]{2,400}) [^\n]{0,80}\bnoheader\b")
 
+_OF_ALL = regex(r"[#$>❯] ?(?:sudo )?nvidia-smi --query-gpu[= ][a-z0-9_.,]{2,400} --format[= ]csv[a-z,]{0,20}$")
+
 
 @reader("nvidia-smi --query-gpu")
 def read(text: Text) -> Iterator[Clue]:
     """One GPU per line below a header that holds only known query names, or below the command that asks for them."""
     offset = 0
     columns: list[str] = []
+    before = ""
     for line in text.lines:
         if not columns:
             columns, index = _columns(line), -1
+            whole = bool(columns) and any(map(_OF_ALL.search, (before, line)))
         else:
             cells = [cell.strip() for cell in line.split(",")]
             if len(cells) == len(columns):
                 index += 1
+                if index == 0 and whole:
+                    yield Fact("driver.nvml", CallResult(0, "NVML_SUCCESS"), offset)
                 yield from _row(columns, cells, index, offset)
             else:
                 columns = []
+        before = line
         offset += len(line) + 1
 
 

@@ -17,7 +17,7 @@ _GPU = regex(
     r"^(?:GPU models and configuration: ?)?[ ]{0,8}GPU (?P<index>\d{1,3}): "
     r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLTVPB]\d{1,3}\b|GH200"
     r"|Graphics Device)[\w ./+-]{0,60}?(?:\([A-Za-z][^)\n]{0,30}\))?)"
-    r"(?: \(UUID: (?P<uuid>GPU-[0-9a-fA-FxX*-]{4,40})\))?$",
+    r"(?: \(UUID: (?:(?P<uuid>GPU-[0-9a-fA-FxX*-]{4,40})|[^)\n]{0,60})\))?$",
     re.MULTILINE,
 )
 _MIG = regex(
