@@ -33,7 +33,9 @@ from envkit.dockerfile.stops_packages import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
+from envkit.dockerfile.stops_releases import release_missing
 from envkit.dockerfile.stops_setup import setup_imports
+from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_system import (
     apt_pythons,
     archived,
@@ -97,8 +99,10 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         lists_missing,
         gpu_needed,
         gpu_unnamed,
+        source_stops,
     ):
         yield from rule(ground)
+    yield from release_missing(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

@@ -1,0 +1,49 @@
+"""What stops a package that pip builds from its source, as tables: what the build needs, and what provides it."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.tables.loader import table
+
+
+@table("image/stopping_sources.csv", "package", "versions", "since", "tool", "option")
+@record
+class StoppingSource:
+    """Releases that pip builds from source `since` a Python (blank: on each), and why that stops.
+
+    `tool`: it stops without this; blank: with today's tools it stops always. `today`: only where pip certainly builds
+    it in an environment of its own, with the setuptools of today. `option`: only with this word in the command or
+    CMAKE_ARGS.
+    """
+
+    package: str
+    versions: str  # blank: all
+    since: Version | None
+    tool: str | None
+    today: bool
+    option: str | None
+    because: str
+    sources: tuple[str, ...]
+
+
+@table("image/source_tools.csv", "tool")
+@record
+class SourceTool:
+    """A tool that builds need: how it is called, and the `words` in a file that may bring it."""
+
+    tool: str
+    title: str
+    words: str
+    fix: str
+    sources: tuple[str, ...]
+
+
+@table("image/harmless_packages.csv", "package")
+@record
+class HarmlessPackage:
+    """A package of apt that brings no compiler; `recommends`: not even by what it recommends."""
+
+    package: str
+    recommends: bool
+    sources: tuple[str, ...]
