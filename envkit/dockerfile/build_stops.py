@@ -10,6 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
+from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_gpu import gpu_needed
@@ -100,6 +101,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         gpu_needed,
         gpu_unnamed,
         source_stops,
+        framework_refused,
     ):
         yield from rule(ground)
     yield from release_missing(ground, matrix)

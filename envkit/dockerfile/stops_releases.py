@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _LINUX = "linux"
+_MIRROR = regex(r"pypi[^ ]{0,80}/simple/?$|pypi\.org")
 _OTHER_PLACES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_INDEX", "UV_EXTRA_INDEX_URL")
 
 
@@ -68,10 +70,11 @@ def elsewhere(ground: Ground) -> bool:
 
 
 def from_default_index(package: Package) -> bool:
-    """True for a package that pip certainly takes from the default index alone."""
+    """True for a package that pip certainly takes from the default index alone, or from a mirror of it."""
     places = package.places
     return (
         package.tool == "pip"
         and package.wheel is None
-        and not (package.marker or package.held or places.index or places.more or places.nightly)
+        and not (package.marker or package.held or places.more or places.nightly)
+        and (not places.index or _MIRROR.search(places.index) is not None)
     )

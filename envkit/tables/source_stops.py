@@ -47,3 +47,19 @@ class HarmlessPackage:
     package: str
     recommends: bool
     sources: tuple[str, ...]
+
+
+@table("image/framework_refusals.csv", "package", "framework", "python")
+@record
+class FrameworkRefusal:
+    """What the newest release that pip takes, from a `python` on, wants of a framework when it runs.
+
+    Its metadata do not say so: with an older one, it works as if there was none.
+    """
+
+    package: str
+    framework: str
+    floor: Version
+    python: Version
+    through: str | None  # the package that it requires and that refuses
+    sources: tuple[str, ...]
