@@ -32,7 +32,8 @@ def release_missing(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         return
     judged = {name for row in matrix.frameworks for name in row.packages}
     for step in ground.steps:
-        yield from _first(step, ground, judged)
+        if step.command.decisive:
+            yield from _first(step, ground, judged)
 
 
 def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:

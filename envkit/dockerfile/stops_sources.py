@@ -41,7 +41,7 @@ def source_stops(ground: Ground) -> Iterator[Finding]:
     if elsewhere(ground) or _CONSTRAINED.search(" ".join((*ground.environment, *ground.texts))):
         return
     for step, newest in with_newest_pip(ground):
-        if any(_NOT_BUILT.fullmatch(word) for word in step.command.words):
+        if not step.command.decisive or any(_NOT_BUILT.fullmatch(word) for word in step.command.words):
             continue
         found = next(filter(None, (_stopping(package, step, ground, newest) for package in step.packages)), None)
         if found is not None:
