@@ -48,6 +48,7 @@ from envkit.dockerfile.stops_system import (
 from envkit.dockerfile.stops_tools import option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
 from envkit.dockerfile.stops_written import joined, list_missing
+from envkit.dockerfile.system_cudnn import cudnn_of_the_system
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         gpu_unnamed,
         source_stops,
         framework_refused,
+        cudnn_of_the_system,
     ):
         yield from rule(ground)
     yield from release_missing(ground, matrix)

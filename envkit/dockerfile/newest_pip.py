@@ -14,6 +14,9 @@ from envkit.tables.loader import read
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
 _ISOLATES_ALWAYS = Version.of(25, 3)
+_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
+_WITHOUT_SETUPTOOLS = Version.of(3, 12)  # from which on images of Python come without
+_PYTHONS = "python"
 
 
 def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
@@ -50,3 +53,18 @@ def reaches(python: Version | None, since: Version) -> bool:
 def isolates_always(python: Version | None) -> bool:
     """Whether the newest pip for a Python builds every package in an environment of its own, as later releases do."""
     return reaches(python, _ISOLATES_ALWAYS)
+
+
+def builds_apart(caller: str, ground: Ground, python: Version | None, *, newest: bool) -> bool:
+    """Whether a package is certainly built in an environment of its own, with the setuptools of today.
+
+    Every pip does where there is no setuptools, as in images of Python's own project.
+    """
+    if python is not None and python.release(2) < _SETUPTOOLS_OF_TODAY:
+        return False
+    if caller.startswith("uv"):
+        return True
+    bare = ground.base.repository == _PYTHONS and ground.first and python is not None
+    if bare and python is not None and python.release(2) >= _WITHOUT_SETUPTOOLS:
+        return not any(one.name == "setuptools" for step in ground.steps for one in step.packages)
+    return newest and "pip" in caller and isolates_always(python)

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
+from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.build_tools import SetupImport
 from envkit.tables.loader import read
 
-_WITH_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
 _NOT_ISOLATED = regex(r"--no-build-isolation.*|--build-constraint.*|--no-deps")
 
@@ -74,7 +72,4 @@ def _names(word: Word, row: SetupImport) -> bool:
 def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
     """Whether the command certainly builds in an environment of its own, with the setuptools of today."""
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
-    python = ground.pythons.of(caller, step.place)
-    if caller.startswith("uv"):
-        return python is None or python >= _WITH_SETUPTOOLS_OF_TODAY
-    return newest and "pip" in caller and isolates_always(python)
+    return builds_apart(caller, ground, ground.pythons.of(caller, step.place), newest=newest)

@@ -1,4 +1,4 @@
-"""Where a build stops at a package that pip builds from its source: a tool is missing, or no tool of today builds it."""
+"""Where a build stops at a package that pip builds from source: a tool is missing, or none of today builds it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.least_python import least_python
-from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
+from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.stops_packages import asks_only
@@ -23,15 +23,15 @@ from envkit.tables.loader import read
 from envkit.tables.source_stops import HarmlessPackage, SourceTool, StoppingSource
 
 _PYTHONS, _PYTORCH = "python", "pytorch/pytorch"
-_SETUPTOOLS_OF_TODAY = Version.of(3, 9)
-_WITHOUT_SETUPTOOLS = Version.of(3, 12)  # from which on Python comes without, so that every pip isolates a build
 _COMPILER = "c++"
 _CUDA = "nvcc"
 _LEAN = frozenset({"base", "runtime"})
 _LEAN_PYTORCH = VersionSpec.parse(">=1.6,<2.1")  # later runtime images have gcc for Triton
 _BRINGS = regex(r"\.sh\b|\b(?:ba)?sh\b -?|conda|mamba|ansible|spack|brew|nix-|\.deb\b|\bapk\b|\byum\b|\bdnf\b|setup_")
 _PLAIN_INSTALL = "--no-install-recommends"
-_RUNTIME_LIBRARY = regex(r"lib[a-z0-9.+-]{1,40}\d(?:t64)?|python3(?:\.\d{1,2})?(?:-(?:dev|distutils|venv|full|lib2to3))?")
+_RUNTIME_LIBRARY = regex(
+    r"lib[a-z0-9.+-]{1,40}\d(?:t64)?|python3(?:\.\d{1,2})?(?:-(?:dev|distutils|venv|full|lib2to3))?"
+)
 _NOT_BUILT = regex(r"--only-binary.*|--no-deps|--no-build-isolation.*|--build-constraint.*|--dry-run|--target.*")
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION|ONLY_BINARY")
 
@@ -60,7 +60,7 @@ def _stopping(
     for row in read(StoppingSource):
         if row.package != name or not asks_only(package, row.versions) or not _holds(row, python, step, ground):
             continue
-        if row.today and not _builds_apart(package, newest, python):
+        if row.today and not builds_apart(package.caller, ground, python, newest=newest):
             continue
         if row.tool is None or _lacks(ground, tools[row.tool], step):
             return package, row, tools[row.tool] if row.tool else None
@@ -73,15 +73,6 @@ def _holds(row: StoppingSource, python: Version | None, step: Step, ground: Grou
         return False
     words = (*step.command.words, ground.environment.get("CMAKE_ARGS", ""))
     return row.option is None or any(row.option in word for word in words)
-
-
-def _builds_apart(package: Package, newest: bool, python: Version | None) -> bool:
-    """Whether it is certainly built in an environment of its own, with the setuptools of today."""
-    if python is not None and python.release(2) < _SETUPTOOLS_OF_TODAY:
-        return False
-    if package.caller.startswith("uv") or (python is not None and python.release(2) >= _WITHOUT_SETUPTOOLS):
-        return True
-    return newest and isolates_always(python)
 
 
 def _lacks(ground: Ground, tool: SourceTool, step: Step) -> bool:

@@ -63,3 +63,15 @@ class FrameworkRefusal:
     python: Version
     through: str | None  # the package that it requires and that refuses
     sources: tuple[str, ...]
+
+
+@table("image/system_cudnn.csv", "package")
+@record
+class SystemCudnn:
+    """A package that loads cuDNN from the system, of which major since which release."""
+
+    package: str
+    since: Version
+    cudnn: int
+    through: str | None  # the package that it requires and that loads it
+    sources: tuple[str, ...]
