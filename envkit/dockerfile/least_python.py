@@ -9,6 +9,7 @@ from envkit.dockerfile.base_replaced import is_confined
 from envkit.dockerfile.ground import Ground
 from envkit.tables.build_stops import MovingPython
 from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkImage
 
 
 def least_python(ground: Ground) -> Version | None:
@@ -16,7 +17,10 @@ def least_python(ground: Ground) -> Version | None:
     own = ground.base.own
     if own is None or is_confined(ground) or ground.tells & {"python", "environment", "deadsnakes"}:
         return None
-    if own.python is not None:
-        return own.python
+    return own.python or python_of_tag(own)
+
+
+def python_of_tag(own: FrameworkImage) -> Version | None:
+    """The oldest Python that images with such a tag have."""
     rows = (row for row in read(MovingPython) if row.repository == own.repository and re.fullmatch(row.tags, own.tag))
     return next((row.python for row in rows), None)

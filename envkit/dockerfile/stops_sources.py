@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -80,7 +79,7 @@ def _lacks(ground: Ground, tool: SourceTool, step: Step) -> bool:
     if not ground.first or "copied" in ground.tells or not _base_lacks(ground, tool.tool):
         return False
     texts = " ".join((*ground.texts, *ground.addresses, *(text for _, text in ground.copies)))
-    if re.search(tool.words, texts) or _BRINGS.search(" ".join(ground.texts)):
+    if any(word in texts for word in tool.words) or _BRINGS.search(" ".join(ground.texts)):
         return False
     return tool.tool != _COMPILER or all(_brings_no_compiler(one) for one in ground.steps)
 

@@ -34,7 +34,7 @@ class SourceTool:
 
     tool: str
     title: str
-    words: str
+    words: tuple[str, ...]
     fix: str
     sources: tuple[str, ...]
 
