@@ -51,10 +51,10 @@ def package_has_wheel(
         what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
         detail = f"{asked} has no wheel {what}: pip compiles its sources, with the compiler and CUDA of the machine"
         return Verdict("package-compiled", "unknown", detail, sources)
-    if pythons and python is not None:
+    if pythons not in ("", EVERY) and python is not None:
         relation = "python-has-wheel"
         detail = f"{asked} has wheels for {target} only for Python {pythons}, not {python}"
-    elif python is not None and any(row.source for row in rows):
+    elif python is not None and (pythons or any(row.source for row in rows)):
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
         others = ", ".join(dict.fromkeys(_title(part.split()[0]) for row in rows for part in row.wheels or ()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,8 @@ from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
-from envkit.tables.build_stops import MovingPython, numpy_bringers
+from envkit.dockerfile.least_python import python_of_tag
+from envkit.tables.build_stops import numpy_bringers
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -38,7 +38,7 @@ def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
         if own is None or own.version is None or is_confined(ground):
             continue
         names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
-        python = own.python or _least_python(own)
+        python = own.python or python_of_tag(own)
         if names & asked or python is None:
             continue
         replaced = () if any(one.name.endswith(_LIST) for one in found.lists) else _floors(ground, own, names, python)
@@ -46,12 +46,6 @@ def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
         yield from told
         if not told and _takes_numpy_one(own, matrix):
             yield from _numpy_two(ground, own, python)
-
-
-def _least_python(own: FrameworkImage) -> Version | None:
-    """The oldest Python that images with such a tag have."""
-    rows = (row for row in read(MovingPython) if row.repository == own.repository and re.fullmatch(row.tags, own.tag))
-    return next((row.python for row in rows), None)
 
 
 def _takes_numpy_one(own: FrameworkImage, matrix: Matrix) -> bool:

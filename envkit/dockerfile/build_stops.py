@@ -10,6 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
+from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names
@@ -39,7 +40,9 @@ from envkit.dockerfile.stops_packages import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
+from envkit.dockerfile.stops_releases import release_missing
 from envkit.dockerfile.stops_setup import setup_imports
+from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_system import (
     apt_pythons,
     archived,
@@ -51,6 +54,7 @@ from envkit.dockerfile.stops_system import (
 from envkit.dockerfile.stops_tools import option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
 from envkit.dockerfile.stops_written import joined, list_missing
+from envkit.dockerfile.system_cudnn import cudnn_of_the_system
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
@@ -114,9 +118,13 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         gpu_needed,
         native_code,
         gpu_unnamed,
+        source_stops,
+        framework_refused,
+        cudnn_of_the_system,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
+    yield from release_missing(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

@@ -14,6 +14,7 @@ from envkit.tables.loader import read
 # What makes an environment with a pip of its own.
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
+_PYTHONS = "python"  # the images of Python's own project
 
 
 def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
@@ -50,3 +51,18 @@ def reaches(python: Version | None, since: Version) -> bool:
 def isolates_always(python: Version | None) -> bool:
     """Whether the newest pip for a Python builds every package in an environment of its own, as later releases do."""
     return reaches(python, limit("pip-isolating-always"))
+
+
+def builds_apart(caller: str, ground: Ground, python: Version | None, *, newest: bool) -> bool:
+    """Whether a package is certainly built in an environment of its own, with the setuptools of today.
+
+    Every pip does where there is no setuptools, as in images of Python's own project.
+    """
+    if python is not None and python.release(2) < limit("python-of-setuptools-without-pkg-resources"):
+        return False
+    if caller.startswith("uv"):
+        return True
+    bare = ground.base.repository == _PYTHONS and ground.first and python is not None
+    if bare and python is not None and python.release(2) >= limit("python-images-without-setuptools"):
+        return not any(one.name == "setuptools" for step in ground.steps for one in step.packages)
+    return newest and "pip" in caller and isolates_always(python)

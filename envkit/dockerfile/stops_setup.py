@@ -11,12 +11,11 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
+from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.build_tools import SetupImport
-from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
@@ -70,7 +69,4 @@ def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport]]:
 def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
     """Whether the command certainly builds in an environment of its own, with the setuptools of today."""
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
-    python = ground.pythons.of(caller, step.place)
-    if caller.startswith("uv"):
-        return python is None or python >= limit("python-of-setuptools-without-pkg-resources")
-    return newest and "pip" in caller and isolates_always(python)
+    return builds_apart(caller, ground, ground.pythons.of(caller, step.place), newest=newest)

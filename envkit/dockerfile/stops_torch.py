@@ -39,7 +39,7 @@ def _torch_hidden(ground: Ground) -> Iterator[Finding]:
     """Each package that imports torch while pip, which is new enough to hide it always, or uv builds it."""
     told: set[str] = set()
     for step, newest in with_newest_pip(ground):
-        for hidden in compiled_in(step):
+        for hidden in compiled_in(step) if step.command.decisive else ():
             isolated = hidden.caller == _UV or (
                 _PIP.fullmatch(hidden.caller) and _isolates(hidden, step, newest, ground)
             )

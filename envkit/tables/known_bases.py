@@ -29,7 +29,10 @@ class ContainerMonth:
 @table("image/tag_schemes.csv", "repository", "tags")
 @record
 class TagScheme:
-    """Images whose `tags`, a pattern with named parts, say what is in them. `cudnn`: the major that all have."""
+    """Images whose `tags`, a pattern with named parts, say what is in them. `cudnn`: the major that all have.
+
+    Tags that name neither Python nor distribution leave them unknown.
+    """
 
     repository: str
     tags: str
@@ -86,9 +89,9 @@ def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
                 repository,
                 tag,
                 Version.parse(told["cuda"]),
-                row.cudnn,
-                Version.parse(told["python"]),
-                told["system"],
+                row.cudnn or told.get("cudnn"),
+                Version.parse(told["python"]) if "python" in told else None,
+                told.get("system"),
                 told["flavor"],
                 "derived",
                 row.sources,

@@ -1,0 +1,101 @@
+"""Which packages, in their newest release, do not use the framework that is there, though pip lets them stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding
+from envkit.compat.pairs import pair_agrees
+from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
+from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.stops_releases import elsewhere
+from envkit.tables.build_tools import FrameworkFloor
+from envkit.tables.loader import read
+from envkit.tables.source_stops import FrameworkRefusal
+
+_TORCH = "torch"
+_PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
+_BOUNDED = regex(r"==|<|~=")
+
+
+@record
+class _There:
+    """The framework that is there: its release, and what tells it."""
+
+    version: Version
+    source: str
+
+
+def framework_refused(ground: Ground) -> Iterator[Finding]:
+    """The first such package of a stage, where nothing may bring a newer framework before or after."""
+    there = _there(ground)
+    if there is None or elsewhere(ground) or _raised(ground, there.version):
+        return
+    bounded = {normalized(one.name) for step in ground.steps for one in step.packages if _BOUNDED.search(one.spec)}
+    for step in ground.steps:
+        for package in step.packages:
+            row = _row(package, step, ground, bounded)
+            if row is not None and there.version < row.floor:
+                name = row.through or package.name
+                yield stop(
+                    faults.REQUIREMENTS_CLASH,
+                    f"the newest {name} does not use {row.framework} before {row.floor}, and {there.source}",
+                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    impact=f"{name} goes on as if there was no {row.framework}: no model loads.",
+                    fix=f"Pin a release of {name} from the time of that {row.framework}, or use a newer one.",
+                    sources=row.sources,
+                )
+                return
+
+
+def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> FrameworkRefusal | None:
+    """The last row on a package that takes its newest release, for the Python of a step."""
+    name = normalized(package.name)
+    if package.tool != "pip" or package.wheel is not None or package.held or package.marker:
+        return None
+    if _BOUNDED.search(package.spec):
+        return None
+    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    rows = [row for row in read(FrameworkRefusal) if row.package == name]
+    rows = [row for row in rows if python is not None and python.release(2) >= row.python]
+    row = max(rows, key=lambda one: one.python, default=None)
+    return None if row is None or (row.through or name) in bounded else row
+
+
+def _there(ground: Ground) -> _There | None:
+    """The torch of the base where nothing asks for another one, or the only one that is pinned."""
+    asked = [one for step in ground.steps for one in step.packages if normalized(one.name) == _TORCH]
+    own = ground.base.own
+    if not asked:
+        into_it = own is not None and not is_confined(ground) and all(map(goes_into_the_base, ground.steps))
+        if own is None or own.version is None or own.framework != "pytorch" or not into_it or ground.reads_unseen:
+            return None
+        return _There(own.version, f"torch {own.version} is in the base image")
+    pins = {one.spec: found[1] for one in asked if (found := _PIN.fullmatch(one.spec)) is not None}
+    if len(pins) != 1 or len(asked) != 1:
+        return None
+    spec, version = next(iter(pins.items()))
+    return _There(Version.parse(version), f"torch{spec} is pinned")
+
+
+def _raised(ground: Ground, version: Version) -> bool:
+    """True where another package takes a newer framework along."""
+    floors: Mapping[str, FrameworkFloor] = {row.package: row for row in read(FrameworkFloor) if not row.extra}
+    for step in ground.steps:
+        for package in step.packages:
+            row = floors.get(normalized(package.name))
+            newest = releases_of(package)[-1:]
+            verdict = pair_agrees(newest, package.name, {_TORCH: ("it", VersionSpec.parse(f"=={version}"))})
+            raises = verdict.status == "fail" or (row is not None and version < row.floor)
+            if raises and not _BOUNDED.search(package.spec):
+                return True
+    return False

@@ -1,0 +1,81 @@
+"""Where a build stops because no release that a requirement allows is for the image's Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding
+from envkit.compat.package_wheels import package_has_wheel, wheels_of
+from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.packages import Package
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_LINUX = "linux"
+_MIRROR = regex(r"pypi[^ ]{0,80}/simple/?$|pypi\.org")
+_OTHER_PLACES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_INDEX", "UV_EXTRA_INDEX_URL")
+
+
+def release_missing(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
+    """The first package of each command of which pip finds no release: no wheel fits, and no source takes the Python.
+
+    The frameworks themselves are judged by their builds.
+    """
+    if elsewhere(ground):
+        return
+    judged = {name for row in matrix.frameworks for name in row.packages}
+    for step in ground.steps:
+        if step.command.decisive:
+            yield from _first(step, ground, judged)
+
+
+def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
+    for package in step.packages:
+        name = normalized(package.name)
+        if name in judged or not from_default_index(package) or not package.spec:
+            continue
+        python = ground.pythons.of(package.caller, step.place)
+        if python is None:
+            continue
+        verdict = package_has_wheel(name, package.spec, _LINUX, ground.base.architecture, python)
+        if verdict is None or verdict.relation != "python-has-wheel":
+            continue
+        if verdict.status == "fail" or _left_behind(name, python):
+            yield stop(
+                faults.PYTHON_WITHOUT_PACKAGE,
+                verdict.detail,
+                subject_of(package.line, f"{package.name}{package.spec}"),
+                impact="The build stops with: No matching distribution found.",
+                fix=f"Use a release of {package.name} for Python {python}, or another Python.",
+                sources=verdict.sources,
+            )
+            return
+
+
+def _left_behind(name: str, python: Version) -> bool:
+    """True for a Python that the newest releases of a package no longer take; those to come do not either."""
+    bounds = VersionSpec.parse(wheels_of(name)[-1].requires_python).clauses
+    return any(operator == ">=" and python.release(2) < bound for operator, bound in bounds)
+
+
+def elsewhere(ground: Ground) -> bool:
+    """True where the environment names other places for packages than the default index."""
+    return any(name in ground.environment for name in _OTHER_PLACES)
+
+
+def from_default_index(package: Package) -> bool:
+    """True for a package that pip certainly takes from the default index alone, or from a mirror of it."""
+    places = package.places
+    return (
+        package.tool == "pip"
+        and package.wheel is None
+        and not (package.marker or package.held or places.more or places.nightly)
+        and (not places.index or _MIRROR.search(places.index) is not None)
+    )

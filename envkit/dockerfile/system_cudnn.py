@@ -1,0 +1,72 @@
+"""Whether the cuDNN of an image is the one that packages without a framework load from the system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding
+from envkit.compat.software import some_version_meets
+from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.packages import Package
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.loader import read
+from envkit.tables.source_stops import SystemCudnn
+
+_IN_TAG = regex(r"cudnn(\d)")
+_BY_APT = regex(r"libcudnn(\d)\b")
+_MORE = regex(r"nvidia-cudnn|\btorch\b|conda|libcudnn\d-cuda|cudnn-linux|\.sh\b")  # a cuDNN may come with these
+_UPPER = regex(r"==|<|~=")
+
+
+def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
+    """The first package of a stage that loads another cuDNN than the only one that the image gets."""
+    if ground.base.repository != CUDA_REPOSITORY or not ground.first or ground.reads_unseen:
+        return
+    texts = " ".join((*ground.texts, *ground.environment, *ground.environment.values()))
+    names = {normalized(one.name) for step in ground.steps for one in step.packages}
+    if _MORE.search(texts) or "torch" in names:
+        return
+    there = {int(one) for one in (*_IN_TAG.findall(ground.base.tag), *_BY_APT.findall(texts))}
+    if len(there) != 1:
+        return
+    have = there.pop()
+    rows = {row.package: row for row in read(SystemCudnn)}
+    for step in ground.steps:
+        for package in step.packages:
+            row = rows.get(normalized(package.name))
+            bounded = (
+                row is not None and (row.through or row.package) != row.package and row.through in _bounded(ground)
+            )
+            if row is None or package.tool != "pip" or bounded or have >= row.cudnn or not _takes(package, row.since):
+                continue
+            yield stop(
+                faults.CUDNN_DIFFERS,
+                f"{package.name}{package.spec} loads cuDNN {row.cudnn}, but the image has cuDNN {have}",
+                subject_of(package.line, f"{package.name}{package.spec}"),
+                impact="Its first model on the GPU stops: libcudnn_ops is not found.",
+                fix=f"Start from an image with cuDNN {row.cudnn}.",
+                sources=row.sources,
+            )
+            return
+
+
+def _bounded(ground: Ground) -> set[str]:
+    return {normalized(one.name) for step in ground.steps for one in step.packages if _UPPER.search(one.spec)}
+
+
+def _takes(package: Package, since: Version) -> bool:
+    """Whether pip certainly takes a release from `since` on."""
+    if not _UPPER.search(package.spec):
+        return not package.held and package.wheel is None
+    try:
+        asked = VersionSpec.parse(package.spec)
+    except ValueError:
+        return False
+    return not some_version_meets((asked, VersionSpec.parse(f"<{since}"))) and some_version_meets(
+        (asked, VersionSpec.parse(f">={since}"))
+    )

@@ -1,0 +1,77 @@
+"""What stops a package that pip builds from its source, as tables: what the build needs, and what provides it."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.tables.loader import table
+
+
+@table("image/stopping_sources.csv", "package", "versions", "since", "tool", "option")
+@record
+class StoppingSource:
+    """Releases that pip builds from source `since` a Python (blank: on each), and why that stops.
+
+    `tool`: it stops without this; blank: with today's tools it stops always. `today`: only where pip certainly builds
+    it in an environment of its own, with the setuptools of today. `option`: only with this word in the command or
+    CMAKE_ARGS.
+    """
+
+    package: str
+    versions: str  # blank: all
+    since: Version | None
+    tool: str | None
+    today: bool
+    option: str | None
+    because: str
+    sources: tuple[str, ...]
+
+
+@table("image/source_tools.csv", "tool")
+@record
+class SourceTool:
+    """A tool that builds need: how it is called, and the `words` in a file that may bring it."""
+
+    tool: str
+    title: str
+    words: tuple[str, ...]
+    fix: str
+    sources: tuple[str, ...]
+
+
+@table("image/harmless_packages.csv", "package")
+@record
+class HarmlessPackage:
+    """A package of apt that brings no compiler; `recommends`: not even by what it recommends."""
+
+    package: str
+    recommends: bool
+    sources: tuple[str, ...]
+
+
+@table("image/framework_refusals.csv", "package", "framework", "python")
+@record
+class FrameworkRefusal:
+    """What the newest release that pip takes, from a `python` on, wants of a framework when it runs.
+
+    Its metadata do not say so: with an older one, it works as if there was none.
+    """
+
+    package: str
+    framework: str
+    floor: Version
+    python: Version
+    through: str | None  # the package that it requires and that refuses
+    sources: tuple[str, ...]
+
+
+@table("image/system_cudnn.csv", "package")
+@record
+class SystemCudnn:
+    """A package that loads cuDNN from the system, of which major since which release."""
+
+    package: str
+    since: Version
+    cudnn: int
+    through: str | None  # the package that it requires and that loads it
+    sources: tuple[str, ...]
