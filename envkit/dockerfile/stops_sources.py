@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import stop, subject_of
@@ -17,6 +17,7 @@ from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_releases import elsewhere, from_default_index
+from envkit.tables.codes import limit
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.source_stops import HarmlessPackage, SourceTool, StoppingSource
@@ -25,7 +26,6 @@ _PYTHONS, _PYTORCH = "python", "pytorch/pytorch"
 _COMPILER = "c++"
 _CUDA = "nvcc"
 _LEAN = frozenset({"base", "runtime"})
-_LEAN_PYTORCH = VersionSpec.parse(">=1.6,<2.1")  # later runtime images have gcc for Triton
 _BRINGS = regex(r"\.sh\b|\b(?:ba)?sh\b -?|conda|mamba|ansible|spack|brew|nix-|\.deb\b|\bapk\b|\byum\b|\bdnf\b|setup_")
 _PLAIN_INSTALL = "--no-install-recommends"
 _RUNTIME_LIBRARY = regex(
@@ -94,7 +94,11 @@ def _base_lacks(ground: Ground, tool: str) -> bool:
         return "slim" in base.tag or ("alpine" not in base.tag and tool != _COMPILER)
     if base.repository == _PYTORCH:
         runtime = base.tag.endswith("runtime")
-        old = base.own is not None and base.own.version is not None and _LEAN_PYTORCH.holds(base.own.version)
+        old = (  # later runtime images have gcc for Triton
+            base.own is not None
+            and base.own.version is not None
+            and limit("first-pytorch-image-without-compiler") <= base.own.version < limit("pytorch-image-with-compiler")
+        )
         return runtime and (tool != _COMPILER or old)
     return ground.plain and apt and base.system is not None
 

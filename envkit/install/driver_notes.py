@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from envkit.install.model import InstallDriver
 from envkit.install.options import ScriptOptions
 from envkit.install.repository import OPTION, repository_row
-from envkit.solver.gpu_name import models_of
 from envkit.solver.model import Plan
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
@@ -57,6 +56,8 @@ def may_have_switches(gpu: TargetGpu) -> bool:
     if capability.major < _SWITCHED_FROM or gpu.architecture is not None:  # one built onto its processor is not on such
         return False
     if gpu.name and tables.gpu_by_name(gpu.name) is None:  # a name of several models
+        from envkit.solver.gpu_name import models_of
+
         names = {model.name for model in models_of(gpu.name, tables)}
     elif gpu.name:
         names = {gpu.name}

@@ -11,8 +11,8 @@ PYTHON_MANAGED = image_fault(
     doc="""If a distribution marks its Python as externally managed, pip installs into a virtual environment.
 
     Without one, and without --break-system-packages, pip stops before it looks for any package. get-pip.py and
-    `uv pip install --system` respect the marker, too. With leave to install, pip still cannot replace the pip and
-    wheel of Ubuntu 24.04: "RECORD file not found".""",
+    `uv pip install --system` respect the marker, too. Even when pip is allowed to install, it cannot replace the pip
+    and wheel of newer Ubuntu releases: "RECORD file not found".""",
     fix="Create an environment with python3 -m venv and use its pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
     references=(
         "https://packaging.python.org/en/latest/specifications/externally-managed-environments/",
@@ -119,7 +119,7 @@ PIP_MISSING = image_fault(
     doc="""pip is installed before it is called.
 
     Plain distribution images and nvidia/cuda images have no pip and usually no Python: the shell stops with
-    "not found". The pip of Ubuntu 22.04 does not run on Python 3.12 and later.""",
+    "not found". The pip of an older distribution does not run on newer Pythons.""",
     fix="Install it first: apt-get update && apt-get install -y python3-pip.",
     references=("https://packaging.python.org/en/latest/guides/installing-using-linux-tools/",),
 )
