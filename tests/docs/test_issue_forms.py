@@ -56,6 +56,18 @@ NO_COMPLAINT = (
     "healthy-t400-import-in-passing",
     "healthy-t400-nvr-no-torch",
     "healthy-vllm-v100-patched",
+    "healthy-twelfth-ollama-3060-amd-igpu",
+    "healthy-twelfth-esxi-guest-t4",
+    "healthy-thirteenth-silverblue-toolbox-4070ti",
+    "healthy-thirteenth-rhel8-k80-legacy",
+    "healthy-thirteenth-microk8s-2080ti-gpu-addon",
+    "healthy-thirteenth-k3s-talos-mixed-nodes",
+    "healthy-thirteenth-openshift-vgpu-l40s-virt",
+    "healthy-fourteenth-arch-hyprland-5070",
+    "healthy-fourteenth-ubuntu-server-upgrade-story",
+    "healthy-fourteenth-win11-arm-no-wait-wsl-container",
+    "healthy-fourteenth-rke2-gpu-operator-l4-first-try",
+    "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
 
