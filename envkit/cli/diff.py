@@ -56,7 +56,8 @@ def diff(old: str, new: str, as_json: bool, mask: bool, verbose: bool, output: s
         reports = [judged(environment, list(checks.values()), matrix, mask=mask) for environment in environments]
         sides = [(report.environment, report.findings) for report in reports]
         found = difference(sides[0], sides[1], checks)
-        before, after = [_named(*side, source) for side, source in zip(sides, (old, new), strict=True)]
+        names = ("OLD", "NEW") if mask else (old, new)  # a path holds the names of users and hosts
+        before, after = [_named(*side, name) for side, name in zip(sides, names, strict=True)]
         if as_json:
             from envkit.documents.difference import difference_json
 

@@ -104,14 +104,14 @@ def write_file(text: str, path: str, executable: bool = False, option: str = "--
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(text)
         else:
-            _replace(os.path.realpath(path), text, executable)
+            _replace(path, text, executable)
     except OSError as error:
         raise _unwritable(option, path, error) from error
 
 
 def refuse_unwritable(path: str | None, option: str) -> None:
     """Raises OutputError now for a file that could not be written later, after long work."""
-    from envkit.host.whole_file import replaceable
+    from envkit.host.whole_file import real_place, replaceable
 
     if path is None:
         return
@@ -120,7 +120,7 @@ def refuse_unwritable(path: str | None, option: str) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         return
     try:
-        replaceable(os.path.realpath(path))
+        replaceable(real_place(path))
     except OSError as error:
         raise _unwritable(option, path, error) from error
 
@@ -134,12 +134,12 @@ def _with_end(text: str) -> str:
 
 
 def _replace(path: str, text: str, executable: bool) -> None:
-    from envkit.host.whole_file import replacing, usual_mode
+    from envkit.host.whole_file import real_place, replacing, take_mode
 
-    with replacing(path) as new:
-        with open(new, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(new, usual_mode(path, executable))
+    place = real_place(path)
+    with replacing(place) as stream:
+        stream.write(text.encode())
+        take_mode(stream, place, executable)
 
 
 def say(text: str) -> None:

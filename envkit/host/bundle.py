@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, metadata
+from typing import BinaryIO
 
 from envkit.base.versions import Version
-from envkit.host.whole_file import replacing, usual_mode
+from envkit.host.whole_file import replacing, take_mode
 
 _PACKAGES = ("click", "packaging", "platformdirs", "pyelftools", "nvidia-ml-py")
 _START = """import sys
@@ -28,19 +30,18 @@ main()
 
 def bundle(target: str) -> None:
     """Write the file, whole or not at all. Raises OSError."""
-    with replacing(target) as part:
-        _write(part)
-        os.chmod(part, usual_mode(target))
+    with replacing(target) as stream:
+        _write(stream)
+        take_mode(stream, target)
 
 
-def _write(place: str) -> None:
+def _write(stream: BinaryIO) -> None:
     own = _own_archive()
     if own:  # we run from such a file ourselves
-        import shutil
-
-        shutil.copyfile(own, place)
+        with open(own, "rb") as archive_of_ours:
+            shutil.copyfileobj(archive_of_ours, stream)
         return
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("__main__.py", _START.format(oldest=_oldest()))
         for source, name in _files():
             archive.write(source, name)

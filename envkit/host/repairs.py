@@ -17,7 +17,7 @@ from envkit.host.journal import Journal
 from envkit.host.programs import Programs
 from envkit.host.python_places import foreign_place
 from envkit.host.trust import check, is_trusted
-from envkit.host.whole_file import replacing, usual_mode
+from envkit.host.whole_file import replacing, take_mode
 
 _PACKAGE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:==[^\s=]+| @ \S+)")
 _YES = "envkit: pip is there"
@@ -111,11 +111,12 @@ def replace_text(path: str, text: str) -> None:
     """The file with another text, in one step and with the mode that it had. Raises StepFailed."""
     real = os.path.realpath(path)
     try:
-        with replacing(real) as new:
-            Path(new).write_text(text, "utf-8")
-            os.chmod(new, usual_mode(real))
+        with replacing(real) as stream:
+            stream.write(text.encode())
+            stream.flush()
+            take_mode(stream, real)
             if os.path.exists(real):
-                shutil.copystat(real, new)  # what belongs to it next to the mode, as an access list
+                shutil.copystat(real, stream.name)  # what belongs to it next to the mode, as an access list
     except OSError as error:
         raise StepFailed(f"cannot write {path}: {error.strerror}.") from error
 

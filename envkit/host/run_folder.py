@@ -52,8 +52,8 @@ class RunFolder:
         place = os.path.join(self.path, name)
         try:
             os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-            with replacing(place) as new, open(new, "w", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(text)
+            with replacing(place) as stream:
+                stream.write(text.encode(errors="backslashreplace"))
         except OSError as error:
             raise OutputError(f"cannot write {place}: {error.strerror}.", "What has arrived so far is kept.") from error
 

@@ -54,6 +54,7 @@ _PLAIN_VALUE = regex(  # a number, a switch, device ids, a folder of the system
     re.IGNORECASE,
 )
 _PARAMETER = regex(r"([A-Za-z_][\w.-]{0,60})=(.*)", re.DOTALL)
+_PROGRAM = regex(r"[\w./+@-]{1,200}")
 _SET = "(set)"
 _HIDDEN = "***"
 
@@ -73,7 +74,10 @@ def engine_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _program(runtime: object) -> Mapping[str, str]:
-    return {"path": str(runtime["path"])} if isinstance(runtime, Mapping) and "path" in runtime else {}
+    if not isinstance(runtime, Mapping) or "path" not in runtime:
+        return {}
+    path = str(runtime["path"])
+    return {"path": path if _PROGRAM.fullmatch(path) else _HIDDEN}
 
 
 def toolkit_settings(settings: Mapping[str, str]) -> dict[str, str]:

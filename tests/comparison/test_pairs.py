@@ -189,6 +189,9 @@ def test_a_text_tells_a_part_and_what_it_leaves_out_is_not_gone(tmp_path: Path) 
     assert all(change["new"] is not None for change in found["changes"])
     assert "driver.kernel_module" in found["not_compared"]
     assert str(text) in diff(TORCH, text).stdout
+    for form in ((), ("--json",)):
+        masked = diff(TORCH, text, "--mask", *form).stdout
+        assert str(text) not in masked and "NEW" in masked  # people and machines give files their names
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
