@@ -132,6 +132,10 @@ def _column(header: list[str], words: tuple[str, ...]) -> int | None:
 
 
 def _price(text: str, currency: str, where: str, used: bool) -> Price:
+    if currency and not _SIGN.fullmatch(currency):
+        raise RequestError(
+            f"{where}: {currency!r} is not a currency.", "Write a code such as USD, or a sign such as $."
+        )
     signs = _SIGN.findall(text)
     figures = _SIGN.sub("", text).strip()
     match = _AMOUNT.fullmatch(figures)

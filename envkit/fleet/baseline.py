@@ -7,6 +7,7 @@ from typing import Any
 
 from envkit._startup.records import field, record
 from envkit.base.errors import SourceError, did_you_mean
+from envkit.base.shown import inert
 from envkit.base.toml_text import toml_table
 from envkit.base.versions import Version, VersionSpec
 from envkit.fleet.traits import GPU, KEYS, SEPARATOR, without_maker
@@ -110,7 +111,7 @@ def _word(value: object, key: str, name: str) -> str:
             f"{name}: {key} is neither a string nor a whole number.",
             'Write a string such as "550.54.15", or a list of strings.',
         )
-    word = str(value)
+    word = inert(str(value))  # as the traits of hosts are, with which it is compared and shown
     if word.startswith(_OPERATORS):
         try:
             VersionSpec.parse(word)

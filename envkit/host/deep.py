@@ -6,8 +6,10 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from envkit.base.errors import StepFailed
 from envkit.host.children import Followed, Patience, ending, follow_child
 from envkit.host.programs import Programs
 from envkit.host.python_places import foreign_place
@@ -58,11 +60,13 @@ def _one_of(usable: list[int], asked: str | None) -> str:
 
 
 def _interpreter(variables: Mapping[str, str]) -> str:
-    """The Python of the active environment, otherwise the one on PATH."""
+    """The Python of the active environment, otherwise the first on PATH that nobody else can change, or our own."""
     prefix = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
     if prefix:
         return f"{prefix}/bin/python"
-    return Programs(variables).which("python3").value or sys.executable
+    with suppress(StepFailed):
+        return Programs(variables).asked_for("python3") or sys.executable
+    return sys.executable
 
 
 def _lines(test: str, child: Observed[Followed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -144,3 +144,9 @@ def test_a_long_list_of_a_shop_is_read_in_time_and_its_notes_fit_a_screen(tmp_pa
     assert time.process_time() - begin < 5  # asking for the nearest name of each would take more than 8
     assert done.returncode == 0 and "RTX 4090" in done.stdout and " · 901" in done.stdout
     assert "more notes on the prices" in done.stderr and done.stderr.count("\n") < 30
+
+
+@pytest.mark.parametrize("currency", ["![x](http://evil.example/a.png)", "\x1b]0;x\x07", "euros and cents"])
+def test_a_currency_is_a_code_or_a_sign(currency: str) -> None:
+    with pytest.raises(RequestError, match="is not a currency"):
+        _prices(f"name,price,currency\nGeForce RTX 4090,1000,{currency}\n")

@@ -134,3 +134,9 @@ def test_who_could_not_be_held_against_a_baseline_is_named(section: str, reason:
     assert reason in gap.reason and gap.hosts == ("n1",)
     assert (exit_code(report, strict=False), exit_code(report, strict=True)) == status
     assert node_lists(report)["unknown"] == (["n1"] if gap.must else [])
+
+
+def test_what_a_baseline_holds_steers_no_terminal() -> None:
+    text = '[[machines]]\n[machines.expect]\ndriver = "\\u001b]0;x\\u0007\\u202erow"\n'
+    [section] = read_baseline(text, "b.toml").sections
+    assert not {"\x1b", "\x07", "\u202e"} & set("".join(section.expect["driver"].words))
