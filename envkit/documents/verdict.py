@@ -128,6 +128,8 @@ def _lacking(environment: Environment) -> str:
     """Why what passed is no health: a failure is stated, or all that would decide is missing; '' where it is."""
     if complained(environment):
         return _UNEXPLAINED
+    if environment.origin == Environment().origin:
+        return ""
     if environment.origin == PASTED:
         return _NOT_SHOWN if _shows_nothing(environment) else ""
     seen = any(fact(environment, path).known for path in _DECISIVE)  # not in a directory with hardly any file

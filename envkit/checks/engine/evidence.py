@@ -96,7 +96,7 @@ def in_words(path: str) -> str:
 def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
     """The fact at `path` as evidence: its value (or the shorter `value`), or why there is none, and its source."""
     observed = fact(environment, path)
-    if value is None:
+    if value is None or (not value and observed.problem is not None):
         value = _words(observed.value) if observed.problem is None else observed.problem.value
     return Evidence(path, value, observed.source)
 

@@ -11,6 +11,7 @@ from envkit.model import PASTED, Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
+_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
 _THE_TEXT = "the text "
 _LACKS = f"{_THE_TEXT}does not show"
 _EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
@@ -49,7 +50,9 @@ def _is_unsaid(environment: Environment, item: Evidence) -> bool:
 
 def _not_shown(finding: Finding, path: str) -> Finding:
     """The one sentence for all of which a text says nothing; a check may have said itself what the text lacks."""
-    title = f"{_LACKS} the {in_words(path)}" if path else "the text shows nothing that this check needs"
+    words = in_words(path)
+    named = words if words in _WITHOUT_ARTICLE else f"the {words}"
+    title = f"{_LACKS} {named}" if path else "the text shows nothing that this check needs"
     said = finding.title.startswith(_THE_TEXT)
     return replace(finding, status=Status.UNKNOWN, title=finding.title if said else title)
 

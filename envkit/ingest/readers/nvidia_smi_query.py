@@ -29,7 +29,7 @@ from envkit.model import CallResult
 _BLOCK = regex(rf"^GPU (?P<address>{ADDRESS})[ ]{{0,4}}$", re.MULTILINE)
 _LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: *: ?(?P<value>[^\n]*))?$")
 _TOP = regex(
-    r"^(?P<key>Driver Version|(?:KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs)(?=  )) {1,60}: "
+    r"^(?P<key>Driver Version|(?:KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs)(?=  )) {1,200}: "
     r"(?P<value>\S+)",
     re.MULTILINE,
 )
@@ -46,6 +46,7 @@ _NAME = regex(
     r"^(?P<indent> {0,40})Product Name {1,40}: (?P<name>(?:NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN)\b[^\n]{1,60})$",
     re.MULTILINE,
 )
+_LISTED = ("nvidia-smi 4", "nvidia-smi 5", "nvidia-smi 6", "(uuid: ", "gpu 0000")
 _OF_LICENSE = "vGPU Software Licensed Product"
 _PART_WORDS = (
     *("Clocks Throttle", "Clocks Event", "Remapped Rows", "Retired Pages", "GPU Link Info", "PCIe Generation"),
@@ -102,7 +103,7 @@ def _without_gpu(text: Text) -> Iterator[Clue]:
             gpus.append((match.start(), {}))
         gpus[len(told) - 1][1].update(lines)
         told[-1].update(path for path, _ in lines)
-    names = _names(text)
+    names = [] if any(map(text.says, _LISTED)) else _names(text)  # another listing tells which GPU has which name
     if not gpus and len(names) == 1:
         gpus = [(names[0][0], {})]
     if len(gpus) == len(names) == 1:
