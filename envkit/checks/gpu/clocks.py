@@ -16,7 +16,6 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus, share_of_power
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
-from envkit.ingest.smi_fields import reasons_in_words
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def _reasons(environment: Environment) -> list[tuple[Gpu, int]]:
 
 
 def _reason(environment: Environment, gpu: Gpu) -> Evidence:
+    from envkit.ingest.smi_fields import reasons_in_words
+
     return field_evidence(environment, gpu, "throttle_reasons", reasons_in_words(gpu.throttle_reasons or 0))
 
 
