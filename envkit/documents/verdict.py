@@ -106,10 +106,8 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     warning = next((finding for finding in findings if finding.status is Status.WARN), None)
     if warning is not None:
         return _of(warning)
-    if complained(environment):
-        return _unknown(environment, _UNEXPLAINED)
-    if _shows_nothing(environment):
-        return _unknown(environment, _NOT_SHOWN)
+    if lacking := _lacking(environment):
+        return _unknown(environment, lacking)
     statuses = {finding.status for finding in findings}
     if Status.UNKNOWN in statuses and Status.OK not in statuses:
         return _unknown(environment, _TOO_LITTLE)
@@ -124,6 +122,18 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     ):
         title = f"{title}: {explained}"
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
+
+
+def _lacking(environment: Environment) -> str:
+    """Why what passed is no health: a failure is stated, or all that would decide is missing; '' where it is."""
+    if complained(environment):
+        return _UNEXPLAINED
+    if environment.origin == Environment().origin:
+        return ""
+    if environment.origin == PASTED:
+        return _NOT_SHOWN if _shows_nothing(environment) else ""
+    seen = any(fact(environment, path).known for path in _DECISIVE)  # not in a directory with hardly any file
+    return "" if seen else _TOO_LITTLE
 
 
 def asked(answer: Verdict) -> str:

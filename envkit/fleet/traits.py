@@ -7,11 +7,12 @@ from typing import Any
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.model import Environment, Gpu, PciGpu, SystemPackage
+from envkit.model import PASTED, Environment, Gpu, PciGpu, SystemPackage
 from envkit.model.paths import fact
 
 SEPARATOR = ", "  # between the members of a set
 NONE = "none"
+_NO_NAMES = ("ERR!", "Unknown Error")  # what nvidia-smi writes in place of the model of a GPU that does not answer
 _GIB = 1 << 30
 _INDEX = regex(r"\[[^\[\]]{0,200}\]")  # which of several: `gpus[0].error`
 
@@ -158,7 +159,8 @@ def _told(trait: Trait, environment: Environment) -> str | None:
     if not observed.known:
         return None
     values = trait.tell(observed.get())
-    return None if values is None else _set_of(values, trait.absent)
+    in_part = environment.origin == PASTED  # what a text does not mention may be there
+    return None if values is None else _set_of(values, trait.absent and not in_part)
 
 
 def _set_of(values: Iterable[object], absent: bool) -> str | None:
@@ -177,5 +179,6 @@ def _models(environment: Environment) -> str | None:
     if pci.known:
         return _set_of((without_maker(gpu.title) for gpu in pci.get()), absent=True)
     if gpus.known:
-        return _set_of((without_maker(gpu.name) for gpu in gpus.get() if not gpu.error), absent=False)
+        names = (without_maker(gpu.name) for gpu in gpus.get() if not gpu.error)
+        return _set_of((name for name in names if name not in _NO_NAMES), absent=False)
     return NONE if pci.absent else None

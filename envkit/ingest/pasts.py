@@ -45,6 +45,13 @@ _REPLACED = regex(
     r"(?![^\n]{0,120}\b(?:but|still|again|same|persists?)\b)",
     re.IGNORECASE,
 )
+_CURED_BY = regex(  # `I had "…" before, and upgrading to torch 2.7.1 fixed it`
+    r"(?:(?!\b(?:not|but|still|again|only)\b|n't\b)[^\n]){0,80}?\bbefore\b[,;.]?(?: and| until| then)? "
+    r"(?:upgrading|updating|downgrading|installing|reinstalling|switching|moving|changing|replacing|setting|removing)\b"
+    r"(?:(?!\b(?:not|never|but|still|again|only)\b|n't\b)[^\n]){0,80}?"
+    r"\b(?:fixed|solved|cured|resolved) (?:it|that|this|the (?:problem|issue|error))\b",
+    re.IGNORECASE,
+)
 _RELEASE_NOTE = regex(r"\s{0,12}[-*•] (?:Fix(?:ed|es)?|Resolved|Worked around) (?:an?|some|several|the) \w")
 
 
@@ -58,7 +65,7 @@ def of_others(text: Text, start: int) -> bool:
 def cured_since(text: Text, start: int, end: int) -> bool:
     """Whether words behind `end` say that it is over, and how: a part was replaced, all is well since."""
     behind = text.whole, end, end + _BEHIND
-    if _ONCE_SO.match(*behind) or _FINE_SINCE.match(*behind) or _REPLACED.match(*behind):
+    if any(pattern.match(*behind) for pattern in (_ONCE_SO, _FINE_SINCE, _REPLACED, _CURED_BY)):
         return True
     before = _WAS_SO.search(text.whole, _first(text, start), start)
     return before is not None and _NO_MORE.match(text.whole, end, end + _BEHIND) is not None

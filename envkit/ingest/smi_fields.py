@@ -88,6 +88,11 @@ def reason_bit(column: str) -> int | None:
     return next((bit for bit, _, xml in _REASONS if f"_reason_{name}" == xml), None)
 
 
+def reasons_in_words(bits: int) -> str:
+    """The reasons as `nvidia-smi -q` names them, `none` for no bit."""
+    return ", ".join(text for bit, text, _ in _REASONS if bits & bit) or (f"{bits:#x}" if bits else "none")
+
+
 def _reason(path: Path) -> int | None:
     """The bit of NVML that a line below the clocks' reasons stands for."""
     if any(name.lower().endswith("reasons") for name in path[:-1]) or path[-1] in _ALONE:

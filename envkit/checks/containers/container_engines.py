@@ -19,12 +19,27 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import gpu_present
 from envkit.checks.nvidia_driver.driver_state import answered
-from envkit.model import DockerEngine, Environment, MachineKind
+from envkit.model import DockerEngine, Environment, MachineKind, Message
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _RESTART = fixed("sudo systemctl restart docker")
+
+_NO_FREE_GPU = "Kubernetes finds no free NVIDIA GPU for the pod"
+_NO_MODULE = ("kernel-headers-missing", "dkms-build-failed")  # without a module, a node offers no GPU
+_DRIVER_FIRST = Remedy(
+    "The node offers its GPUs once its driver runs and the device plugin has started: solve the driver's problem first."
+)
+_OF_KUBERNETES = {  # what its messages are, and what they show: none of them speaks of Docker
+    _NO_FREE_GPU: frozenset({"insufficient", "told-node"}),
+    "The Kubernetes device plugin cannot reach the GPU": frozenset(
+        {"device-plugin", "plugin", "plugin-nvml", "plugin-platform"}
+    ),
+    "The container engine of a Kubernetes node has no NVIDIA runtime": frozenset(
+        {"kubernetes", "runtime-class", "runtime-handler", "told-runtimeclass"}
+    ),
+}
 
 _DESKTOP = regex(r"docker desktop", re.IGNORECASE)
 
@@ -35,6 +50,14 @@ def _in_container(environment: Environment) -> bool:
 
 def _docker(environment: Environment) -> DockerEngine | None:
     return environment.containers.docker.value if environment.containers.docker.known else None
+
+
+def _in_cluster(messages: tuple[Message, ...]) -> str:
+    """The fault as Kubernetes shows it, '' where a message is of Docker; the most exact words first."""
+    variants = {message.signature.partition("/")[2] for message in messages}
+    if not variants <= frozenset().union(*_OF_KUBERNETES.values()):
+        return ""
+    return next((title for title, own in reversed(_OF_KUBERNETES.items()) if variants & own), "")
 
 
 def _cdi_specs(environment: Environment) -> tuple[str, ...]:
@@ -204,7 +227,11 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
         known(environment, "containers.container_toolkit"),
     ]
     if messages := seen(environment, _NO_RUNTIME.id):
-        yield _NO_RUNTIME.found([*message_evidence(environment, messages), *evidence])
+        shown, title = [*message_evidence(environment, messages), *evidence], _in_cluster(messages)
+        if title == _NO_FREE_GPU and any(seen(environment, id) for id in _NO_MODULE):  # noqa: A001 - as in reports
+            yield _NO_RUNTIME.found(shown, title=title, remedy=_DRIVER_FIRST, status=Status.WARN)
+        else:
+            yield _NO_RUNTIME.found(shown, title=title)
     elif _in_container(environment):
         yield skip("inside a container; its engine is configured on the host")
     elif engine is None:

@@ -158,6 +158,7 @@ def taken_from_path(environment: Environment, soname: str = "") -> tuple[str, ..
     )
 
 
+_NAMED = 2  # libraries in a title
 _NO_LIBRARY = Fault(
     "libcudart-missing",
     "A CUDA library that a framework needs is not found",
@@ -234,7 +235,9 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         for prefix in dict.fromkeys(python.prefix for python, _ in missing):
             yield _missing([pair for pair in missing if pair[0].prefix == prefix])
     elif messages := seen(environment, _NO_LIBRARY.id):
-        title = f"{named(messages, 'library') or 'A CUDA library'} is not found"
+        libraries = list(dict.fromkeys(name for one in messages if (name := one.values.get("library"))))[:_NAMED]
+        names = " and ".join(libraries) or "A CUDA library"
+        title = f"{names} {'are' if len(libraries) > 1 else 'is'} not found"
         yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)
     elif uses(environment):
         yield ok("every CUDA library was found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])

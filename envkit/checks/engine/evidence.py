@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from envkit._startup.records import is_record
 from envkit.base.pci import pci_address
+from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import ONLY_TOLD, Evidence, Outcome, ok, skip, unknown
 from envkit.model import PASTED, Environment, MachineKind
 from envkit.model.kept import kept
@@ -94,7 +96,7 @@ def in_words(path: str) -> str:
 def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
     """The fact at `path` as evidence: its value (or the shorter `value`), or why there is none, and its source."""
     observed = fact(environment, path)
-    if value is None:
+    if value is None or (not value and observed.problem is not None):
         value = _words(observed.value) if observed.problem is None else observed.problem.value
     return Evidence(path, value, observed.source)
 
@@ -123,7 +125,7 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
         return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
     if paths and all(fact(environment, path).absent for path in paths):
         return skip(f"{in_words(paths[0])} not found", evidence=[known(environment, path) for path in paths])
-    return unknown(title, evidence=[known(environment, path, "") for path in paths])
+    return unknown(title, evidence=[known(environment, path) for path in paths])
 
 
 def only_told(environment: Environment) -> bool:
@@ -181,4 +183,7 @@ def _words(value: object) -> str:
         return str(value.value)
     if isinstance(value, (tuple, list)):
         return ", ".join(_words(item) for item in value) or "none"
+    if is_record(type(value)) and not isinstance(value, (Version, ComputeCapability)):
+        named = (getattr(value, field, None) for field in ("name", "module", "path", "version"))
+        return " ".join(str(part) for part in named if part) or "present"
     return str(value)

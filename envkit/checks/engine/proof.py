@@ -1,4 +1,4 @@
-"""A pasted text shows a part of a machine: what passes there has to be seen, not only missing from the text."""
+"""A pasted text shows a part of a machine: what passes or does not apply there has to be seen in the text."""
 
 from __future__ import annotations
 
@@ -7,30 +7,54 @@ from functools import cache
 from envkit._startup.records import replace
 from envkit.checks.engine.evidence import in_words
 from envkit.checks.engine.findings import Evidence, Finding, Status
-from envkit.model import PASTED, Environment
+from envkit.model import PASTED, Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
+_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
+_THE_TEXT = "the text "
+_LACKS = f"{_THE_TEXT}does not show"
 _EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
 def proven(environment: Environment, finding: Finding) -> Finding:
     """The finding; "could not run" in place of "passed" where the text shows nothing that it could rest on.
 
-    Whether several facts fit each other is judged as they were told: the answer is about the facts.
+    Whether several facts fit each other is judged as they were told: the answer is about the facts. The same holds for
+    "not applicable", for which it is enough that somebody says so.
     """
-    if environment.origin != PASTED or finding.status is not Status.OK:
+    if environment.origin != PASTED:
+        return finding
+    if finding.status is Status.SKIP:
+        return _applicable(environment, finding)
+    if finding.status is not Status.OK:
         return finding
     paths = dict.fromkeys(_path(item) for item in finding.evidence)
     if len(paths) > 1 or any(_is_shown(environment, item) for item in finding.evidence):
         return finding
-    missing = next(iter(paths), "")
-    title = (
-        (f"the text does not show the {in_words(missing)}")
-        if missing
-        else "the text shows nothing that this check needs"
-    )
-    return replace(finding, status=Status.UNKNOWN, title=title)
+    return _not_shown(finding, next(iter(paths), ""))
+
+
+def _applicable(environment: Environment, finding: Finding) -> Finding:
+    """The finding; "could not run" where all that it rests on is a fact of which the text says nothing."""
+    if not finding.evidence or not all(_is_unsaid(environment, item) for item in finding.evidence):
+        return finding
+    return _not_shown(finding, _path(finding.evidence[0]))
+
+
+def _is_unsaid(environment: Environment, item: Evidence) -> bool:
+    path = _fact_of(_path(item))
+    unknown = path != "" and fact(environment, path).problem is Problem.NOT_LOOKED
+    return unknown or item.value == Problem.NOT_LOOKED.value
+
+
+def _not_shown(finding: Finding, path: str) -> Finding:
+    """The one sentence for all of which a text says nothing; a check may have said itself what the text lacks."""
+    words = in_words(path)
+    named = words if words in _WITHOUT_ARTICLE else f"the {words}"
+    title = f"{_LACKS} {named}" if path else "the text shows nothing that this check needs"
+    said = finding.title.startswith(_THE_TEXT)
+    return replace(finding, status=Status.UNKNOWN, title=finding.title if said else title)
 
 
 def _path(item: Evidence) -> str:

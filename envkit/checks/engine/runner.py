@@ -59,7 +59,10 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
 
 
 def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Finding]:
-    """The findings, of which none fails whose cause is no failure: a CPU build is what a Mac needs."""
+    """The findings, of which none fails whose cause is no failure: a CPU build is what a Mac needs.
+
+    A symptom of it is no finding of its own either.
+    """
     causes = {each.id for each in findings if each.status is Status.WARN and declared[each.id].excuses}
     if not causes:
         return findings
@@ -67,8 +70,8 @@ def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Fin
 
 
 def _excused_by(causes: set[str], finding: Finding, check: Check) -> Finding:
-    cause = next((id for id in check.explained_by if id in causes), None)
-    if finding.status is not Status.FAIL or cause is None:
+    cause = next((id for id in causes if id in check.explained_by or (check.symptom and id != check.id)), None)
+    if finding.status not in ((Status.FAIL, Status.WARN) if check.symptom else (Status.FAIL,)) or cause is None:
         return finding
     return replace(finding, status=Status.WARN, because_of=cause, remedy=None)
 
@@ -198,8 +201,14 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
         return _missing(unsure, seen[unsure])
-    title = f"not checked: a detail that this needs is unknown ({', '.join(map(in_words, paths)) or 'messages'})"
+    unknown = [path for path in paths if not seen[path].known]
+    title = f"not checked: a detail that this needs is unknown{_listed(unknown if seen else ['messages'])}"
     return not_looked(environment, title, *paths)
+
+
+def _listed(paths: Iterable[str]) -> str:
+    words = ", ".join(map(in_words, paths))
+    return f" ({words})" if words else ""
 
 
 def _refuse_shape(finding: Finding) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import CAPABILITY, PACKAGE, REQUIREMENT, export, fixed
+from envkit.checks.engine.command import CAPABILITY, PACKAGE, PYTHON, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import Installed, named_python, pip
 from envkit.model import Environment
@@ -14,12 +15,15 @@ _EXTENSIONS = (  # packages around PyTorch whose kernels are compiled for chosen
     *("detectron2", "mmcv", "mmcv-full", "torch-scatter", "torch-sparse", "pytorch3d", "spconv", "deepspeed"),
     *("bitsandbytes", "auto-gptq", "autoawq", "exllamav2", "natten", "tinycudann", "nvdiffrast", "flashinfer-python"),
 )
+_ASK_BUILD = "import torch; print(torch.__file__, torch.__version__, torch.cuda.get_arch_list())"
 _READY_MADE = ("sgl-kernel", "cpm-kernels", "bminf")  # ... that come without their source
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--no-binary=:all:")
 
 
 def compiled_extension(environment: Environment, found: Installed, capability: str) -> Remedy:
     """The framework has code for this GPU: a package next to it was compiled for others."""
+    if seen(environment, "arch-dropped-by-framework", "torch-too-old"):
+        return _other_framework(found)
     beside = [item for item in found.python.distributions if item.name in _EXTENSIONS]
     ready = [name for name in _READY_MADE if any(item.name == name for item in beside)]
     if "sglang" in managers(environment) or (ready and len(ready) == len(beside)):
@@ -36,6 +40,16 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
         ),
+    )
+
+
+def _other_framework(found: Installed) -> Remedy:
+    """The warning is of a PyTorch that lacks the GPU, and the one that is named has code for it: another one ran."""
+    return Remedy(
+        f"{found.framework.package} has code for this GPU, but the PyTorch that printed the warning has not: the "
+        "program runs another one. The command, run with the program's own Python, prints where its PyTorch is and "
+        "which GPUs it has code for; use the environment that has the other.",
+        (run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD),),
     )
 
 

@@ -54,7 +54,8 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     if wheel := _other_abi(environment):
         return wheel
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
-        return _flash_attention(environment)
+        flash, other = _flash_attention(environment), _xformers(environment, matrix)
+        return flash if other is None else Remedy(f"{flash.advice} {other.advice}", (*other.steps, *flash.steps))
     if graphs := _of_pyg(environment):
         return graphs
     if xformers := _xformers(environment, matrix):

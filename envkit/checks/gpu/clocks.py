@@ -94,7 +94,9 @@ def _reasons(environment: Environment) -> list[tuple[Gpu, int]]:
 
 
 def _reason(environment: Environment, gpu: Gpu) -> Evidence:
-    return field_evidence(environment, gpu, "throttle_reasons", f"{gpu.throttle_reasons:#x}")
+    from envkit.ingest.smi_fields import reasons_in_words
+
+    return field_evidence(environment, gpu, "throttle_reasons", reasons_in_words(gpu.throttle_reasons or 0))
 
 
 def _laptops(environment: Environment, matrix: Matrix) -> set[int]:
@@ -194,7 +196,7 @@ def _held(bits: int) -> bool:
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
         return not_looked(environment, "the reasons for the current clocks were not queried", "gpus")
-    evidence = [field_evidence(environment, gpu, "throttle_reasons", f"{bits:#x}") for gpu, bits in reasons[:4]]
+    evidence = [_reason(environment, gpu) for gpu, _ in reasons[:4]]
     return ok(title, evidence=evidence)
 
 
@@ -219,16 +221,19 @@ def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Ou
     lowered = [
         gpu.nvml
         for gpu in gpus
-        if gpu.nvml is not None and _below_default(gpu) and (gpu.nvml.power_limit_w or 0) < peers[gpu.nvml.name]
+        if gpu.nvml is not None
+        and _below(gpu, peers[gpu.nvml.name])
+        and (gpu.nvml.power_limit_w or 0) < peers[gpu.nvml.name]
     ]
     for gpu in lowered:
-        limits = f"{gpu.power_limit_w:.0f} W of {gpu.power_limit_default_w:.0f} W"
+        usual = gpu.power_limit_default_w or peers[gpu.name]
+        limits = f"{gpu.power_limit_w:.0f} W of {usual:.0f} W"
         yield _LIMITED.found(
             [field_evidence(environment, gpu, "power_limit_w", limits)],
             title=f"{title_of(gpu)}: power limit {limits}",
             subject=name_of(gpu),
             index=gpu.index,
-            watts=round(gpu.power_limit_default_w or 0),
+            watts=round(usual),
         )
     measured = [g for g in gpus_of(environment) if g.power_limit_w and g.power_limit_default_w]
     if lowered:
@@ -240,8 +245,9 @@ def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield ok("no power limit is lower than that of its peers", evidence=[limit])
 
 
-def _below_default(gpu: SeenGpu) -> bool:
+def _below(gpu: SeenGpu, of_peers: float) -> bool:
+    """Whether the limit is below the default, or below that of its peers where the default is not told."""
     nvml = gpu.nvml
-    if nvml is None or nvml.power_limit_w is None or nvml.power_limit_default_w is None:
+    if nvml is None or nvml.power_limit_w is None:
         return False
-    return nvml.power_limit_w < nvml.power_limit_default_w - _TOLERANCE_W
+    return nvml.power_limit_w < (nvml.power_limit_default_w or of_peers) - _TOLERANCE_W

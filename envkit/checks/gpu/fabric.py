@@ -202,7 +202,9 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
         yield _rack(environment, evidence, message_evidence(environment, messages))
     elif has is False:
         without = ok if stopped else skip  # an answer judges what was said of the service, a skip does not
-        yield without("there is no NVSwitch, so no Fabric Manager is needed", evidence=told)
+        named = ", ".join(dict.fromkeys(gpu.title for gpu in seen_gpus(environment, matrix)))
+        shown = [Evidence("gpus", named, environment.gpus.source)] if named else []
+        yield without("there is no NVSwitch, so no Fabric Manager is needed", evidence=[*told, *shown])
     elif fabric_ready(environment) and not messages:
         yield ok("every GPU has joined the fabric", evidence=facts)
     elif has and running is False:

@@ -245,8 +245,8 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield reported
     elif licensed:
         yield ok("the vGPU is licensed", evidence=[field_evidence(environment, licensed[0], "licensed", "yes")])
-    elif gpus_of(environment):
-        yield skip("no virtual GPU that would need a license")
+    elif first := gpus_of(environment)[:1]:
+        yield skip("no virtual GPU needs a license", evidence=[field_evidence(environment, first[0], "licensed")])
 
 
 @check(

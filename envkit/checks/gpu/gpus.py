@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 BUSY_PERCENT = 80  # utilisation from which clocks and link speed are those of work, not of idling
+_IDLE, _HELD_DOWN = 0x1, 0x4 | 0x8 | 0x20 | 0x40 | 0x80  # NVML's clock event bits: power caps, slowdowns, heat
 _NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
 _RACK = regex(r"\bGB[23]00\b")
 _GRACE = regex(r"\bG[HB]\d{2,3}\b")
@@ -82,9 +83,18 @@ class SeenGpu:
     @property
     def busy(self) -> bool | None:
         """True when it works hard now, None when nobody says."""
-        if self.nvml is None or self.nvml.utilization_percent is None:
+        if self.nvml is None:
             return None
+        if self.nvml.utilization_percent is None:
+            return _held_down(self.nvml.throttle_reasons)
         return self.nvml.utilization_percent >= BUSY_PERCENT
+
+
+def _held_down(reasons: int | None) -> bool | None:
+    """Whether something holds the clocks down, which only work makes necessary; None where that is not told."""
+    if reasons is None:
+        return None
+    return False if reasons & _IDLE else True if reasons & _HELD_DOWN else None
 
 
 @kept

@@ -19,7 +19,7 @@ from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.nvml_fault import nvml_fault
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.checks.nvidia_driver.xid import xid_messages
-from envkit.model import PASTED, Environment, Gpu, Message
+from envkit.model import PASTED, Environment, Gpu, Message, Problem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -106,7 +106,9 @@ def title_of(gpu: Gpu) -> str:
 
 def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "") -> Evidence:
     """One field of one GPU as evidence."""
-    return Evidence(f"gpus[{gpu.index}].{name}", words or str(getattr(gpu, name)), environment.gpus.source)
+    value = getattr(gpu, name)
+    told = words or (Problem.NOT_LOOKED.value if value is None else str(value))
+    return Evidence(f"gpus[{gpu.index}].{name}", told, environment.gpus.source)
 
 
 def _named_for_sure(environment: Environment, gpu: Gpu) -> int | str:

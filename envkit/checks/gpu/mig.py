@@ -33,7 +33,7 @@ def _divided(environment: Environment) -> list[Gpu]:
 def _without_mig(environment: Environment) -> Outcome:
     if not environment.gpus.known:
         return not_looked(environment, "whether MIG is on was not queried", "gpus")
-    return skip("MIG is off")
+    return skip("MIG is off", evidence=[field_evidence(environment, gpu, "mig_mode") for gpu in gpus_of(environment)])
 
 
 def _instance_or_none(environment: Environment, matrix: Matrix) -> Remedy:

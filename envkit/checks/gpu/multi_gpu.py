@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
@@ -102,12 +103,20 @@ def _without_peers(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")
 
 
+_FEWER_LINKS = "Traffic to and from this GPU has less bandwidth, and all the others wait for it."
+_PEERLESS = "NCCL cannot use peer access between these GPUs"
 _NO_PEERS = Fault(
     "geforce-p2p-hang",
     "NCCL may hang on GeForce cards without peer access",
     impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix it.",
     remedy=_without_peers,
 )
+
+
+def _of_other_cards(environment: Environment, matrix: Matrix) -> bool:
+    """Whether every GPU is known by name and none is a GeForce card."""
+    names = [gpu.name for gpu in seen_gpus(environment, matrix)]
+    return bool(names) and all(name and "GeForce" not in name for name in names)
 
 
 def _exchanging(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
@@ -152,6 +161,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             [field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")],
             title=f"{title_of(gpu)} has {gpu.nvlinks_active} active NVLinks; its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
+            impact=_FEWER_LINKS if gpu.nvlinks_active else "",
             status=Status.FAIL,
         )
     if down:
@@ -170,7 +180,8 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             evidence=[field_evidence(environment, counted[0], "nvlinks_active")],
         )
     else:
-        yield skip("these GPUs have no NVLink") if environment.gpus.known else unknown("NVLink was not queried")
+        links = [field_evidence(environment, gpu, "nvlinks_active") for gpu in gpus_of(environment)[:1]]
+        yield skip("these GPUs have no NVLink", evidence=links) if links else unknown("NVLink was not queried")
 
 
 def _equals(gpu: Gpu) -> tuple[str, bool]:
@@ -266,6 +277,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     rank=72,
     tier="N",
     any_of=("gpus", "pci_gpus", "messages"),
+    explained_by=("iommu-translation-hang",),
     fix="Set NCCL_P2P_DISABLE=1, or update the driver and NCCL.",
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
@@ -277,7 +289,7 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
     cards = [gpu for gpu in seen_gpus(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     reported = _NO_PEERS.reported(environment)
     if reported and (environment.variables.value or {}).get(_SWITCH) != "1":
-        yield reported
+        yield reported if cards or not _of_other_cards(environment, matrix) else replace(reported, title=_PEERLESS)
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
         yield skip("fewer than two affected GPUs") if several else unknown("the GPUs were not probed")

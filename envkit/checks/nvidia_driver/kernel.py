@@ -18,6 +18,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.dkms import back_to, begun, dkms_entries, from_the_log, newer_branch, other_headers
+from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
@@ -266,7 +267,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
     elif begun(environment):
         yield skip("DKMS compiles the module for the running kernel; another kernel lacks its headers")
-    elif reported := _NO_HEADERS.reported(environment):
+    elif reported := _NO_HEADERS.reported(environment, title=title_in_container(environment)):
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
         yield unknown("headers or DKMS were not probed", evidence=[known(environment, "kernel.headers")])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, run
+from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import (
     NO_PCI_GPU,
     driver_lives_elsewhere,
@@ -44,6 +44,7 @@ _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-rema
 
 
 _COLLECT = ("bug-report", "reboot")
+_MODULES_OF_PACMAN = ("nvidia", "nvidia-open", "nvidia-lts", "nvidia-open-lts", "nvidia-dkms", "nvidia-open-dkms")
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
@@ -56,12 +57,30 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if two := seen(environment, "driver-library-mismatch", "modeset"):
         return _one_module(environment, two[0])
+    if half := _half_upgraded(environment):
+        return half
     library = environment.driver.user_space.value
     if _on_disk(environment) and library is not None and library not in _on_disk(environment):
         if by_runfile(environment):
             return _user_space(environment, max(_on_disk(environment)))
         return _reinstall(environment)
     return _reload(environment)
+
+
+def _half_upgraded(environment: Environment) -> Remedy | None:
+    """The remedy where pacman's packages of module and libraries are of two releases: a restart mixes them, too."""
+    installed = [item for item in environment.packages.value or () if item.manager == "pacman"]
+    releases = {item.name: item.version.rpartition("-")[0] for item in installed}
+    modules = [releases[name] for name in _MODULES_OF_PACMAN if name in releases]
+    library = releases.get("nvidia-utils")
+    if not modules or library is None or library in modules:
+        return None
+    return Remedy(
+        f"The installed packages are of two releases: the module's package is {modules[0]}, nvidia-utils is {library}. "
+        "This is a partial upgrade, which reloading the module or a reboot cannot repair. Upgrade the whole system, "
+        "then reboot.",
+        (fixed("sudo pacman -Syu"), fixed("sudo reboot")),
+    )
 
 
 def _one_module(environment: Environment, message: Message) -> Remedy:
@@ -238,7 +257,10 @@ def _reinstall(environment: Environment) -> Remedy:
     _NO_NVML,
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
-    explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
+    explained_by=(
+        *("driver-capabilities-missing", "container-no-gpu-injected", "docker-no-nvidia-runtime"),
+        *("driver-not-installed", "no-gpu-on-pci"),
+    ),
     fix="Install the version of the driver's compute or utils package that matches the module.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/libnvidia-container#231"),

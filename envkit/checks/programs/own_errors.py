@@ -189,6 +189,7 @@ told_by_program(
     The watchdog names an operation that did not finish; that is a symptom, not the cause.
     """,
     rank=7,
+    symptom=True,
     references=threads("pytorch/pytorch#118369", "NVIDIA/nccl#1609"),
 )
 told_by_program(

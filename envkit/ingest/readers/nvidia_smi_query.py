@@ -29,7 +29,8 @@ from envkit.model import CallResult
 _BLOCK = regex(rf"^GPU (?P<address>{ADDRESS})[ ]{{0,4}}$", re.MULTILINE)
 _LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: *: ?(?P<value>[^\n]*))?$")
 _TOP = regex(
-    r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,}: (?P<value>\S+)",
+    r"^(?P<key>Driver Version|(?:KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs)(?=  )) {1,200}: "
+    r"(?P<value>\S+)",
     re.MULTILINE,
 )
 _PROGRAM = "nvidia-smi"
@@ -41,6 +42,12 @@ _PARTS = regex(
     r"|License Status|Virtualization Mode) {1,40}: ?\w[^\n]{0,60})$",
     re.MULTILINE,
 )
+_NAME = regex(
+    r"^(?P<indent> {0,40})Product Name {1,40}: (?P<name>(?:NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN)\b[^\n]{1,60})$",
+    re.MULTILINE,
+)
+_LISTED = ("nvidia-smi 4", "nvidia-smi 5", "nvidia-smi 6", "(uuid: ", "gpu 0000")
+_OF_LICENSE = "vGPU Software Licensed Product"
 _PART_WORDS = (
     *("Clocks Throttle", "Clocks Event", "Remapped Rows", "Retired Pages", "GPU Link Info", "PCIe Generation"),
     *("Link Width", "Fabric", "Power Readings", "MIG Mode", "Slowdown", "Remapping Failure", "Pending Page"),
@@ -96,9 +103,24 @@ def _without_gpu(text: Text) -> Iterator[Clue]:
             gpus.append((match.start(), {}))
         gpus[len(told) - 1][1].update(lines)
         told[-1].update(path for path, _ in lines)
+    names = [] if any(map(text.says, _LISTED)) else _names(text)  # another listing tells which GPU has which name
+    if not gpus and len(names) == 1:
+        gpus = [(names[0][0], {})]
+    if len(gpus) == len(names) == 1:
+        gpus[0][1][("Product Name",)] = names[0][1]
     for offset, tree in gpus:
         yield GpuClue(Listing.DRIVER, None, gpu_values(tree.items(), Spelling.TEXT), offset)
         yield GpusIncomplete(offset)
+
+
+def _names(text: Text) -> list[tuple[int, str]]:
+    """The GPUs' names and where they are: a license has a product of its own."""
+    found = []
+    for match in text.matches(_NAME, "Product Name"):
+        above = text.lines[text.index(match.start()) - 1] if text.index(match.start()) else ""
+        if _OF_LICENSE not in above:
+            found.append((match.start(), match["name"].strip()))
+    return found
 
 
 def _tree(text: Text, start: int, within: int | None = None) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -55,6 +55,9 @@ _PIP = regex(
 )
 
 
+_ASKED = regex(r"^(?:[^\n]{0,60}[$#>%] ?)?(?:[\w./-]{1,60} -m )?(?:pip3?|uv pip) list ?$", re.MULTILINE)
+
+
 @reader("pip")
 def read(text: Text) -> Iterator[Clue]:
     """Every distribution with its version; which Python `pip` belongs to."""
@@ -71,7 +74,8 @@ def read(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Package]:
     for head in text.matches(_TABLE_HEAD, "Package "):
         yield from _table(text, head.start(), head.group().index("Version"))
-    for typed in _of_what_runs(text, list(text.matches(_TYPED, "pip list", "pip3 list"))):
+    typed_with = (_TYPED, "pip list", "pip3 list"), (_ASKED, "pip list", "pip3 list")
+    for typed in _of_what_runs(text, [match for words in typed_with for match in text.matches(*words)]):
         yield from _table(text, typed.start(), 0)
     changed = {match["name"]: match for match in text.matches(_CHANGED, "==")}  # of two installations the later one
     for match in changed.values():

@@ -33,6 +33,10 @@ _APT = regex(
     + r"/[\w.,-]{2,80} (?P<version>\d[\w.+~:-]{2,60}) (?:amd64|arm64|i386|all) \[(?P<state>installed[^\]\n]{0,60})\]$",
     re.MULTILINE,
 )
+_PACMAN = regex(
+    r"^(?P<name>(?:lib32-)?nvidia(?:-[a-z0-9]{1,12}){0,4}) (?P<version>(?:\d:)?\d{3}\.[\d.]{2,12}-\d{1,4}(?:\.\d)?)$",
+    re.MULTILINE,
+)
 _RPM = regex(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
 _FROM_VENDOR = regex(
     r"^(?P<name>(?:a?kmod-|xorg-x11-drv-|lib)?nvidia[\w.+-]{0,60}?)-(?:\d:)?(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})"
@@ -69,6 +73,8 @@ def read(text: Text) -> Iterator[Clue]:
                     yield Fact("driver.fabric_manager_version", version, match.start())
     for match in text.matches(_APT, "[installed"):
         yield _item(match, "dpkg", "installed")
+    for match in text.matches(_PACMAN, "nvidia"):
+        yield _item(match, "pacman", "installed")
     for match in text.matches(_RPM, *_NEEDLES):
         yield _item(match, "rpm", "installed")
     for pattern in (_FROM_VENDOR, _DNF):

@@ -75,6 +75,8 @@ _BECAME = regex(
     r"\A`?[ ]?(?:-{1,2}>|=>|→|to|auf|升级到|更新到) ?`?v?"
     r"(?P<version>[12]?\d\.\d{1,3}(?:\.\d{1,3})?(?:\+\w{2,6})?)\b(?![\w.]\d)"
 )
+_BEFORE = 20  # characters in front of a package's name
+_COMPILED_WITH = regex(r"\b(?:compiled|built|made|rebuilt) (?:with|for|against|using)\s{1,3}$")  # what others need
 _COLUMNS = regex(
     r"^(?P<name>torch(?:vision|audio)?|tensorflow|jax(?:lib)?|vllm|numpy|nvidia-[a-z]{3,20}(?:-[a-z]{2,20}){0,2}-cu\d\d)"
     r" {1,60}(?P<version>\d[\w.+!-]{0,60})$",
@@ -225,7 +227,7 @@ def _compilers(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Clue]:
     said: dict[str, list[Package]] = {}
     for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
-        if _REPLACED.search(text.whole, max(0, match.start() - 20), match.start()):
+        if _of_another(text, match.start()):
             continue
         name = normalized(match["name"])
         name = _NAMES.get(name, name)
@@ -248,6 +250,12 @@ def _packages(text: Text) -> Iterator[Clue]:
     if len({Version.parse(version).release(2) for version in pythons}) == 1:
         version = max(pythons, key=len)
         yield PythonFact("version", Version.parse(version), pythons[version].start())
+
+
+def _of_another(text: Text, start: int) -> bool:
+    """Whether the version is one that was replaced, or that a package was or must be compiled with."""
+    before = text.whole[max(0, start - _BEFORE) : start]
+    return bool(_REPLACED.search(before) or _COMPILED_WITH.search(before))
 
 
 def _in_columns(text: Text) -> Iterator[Package]:
