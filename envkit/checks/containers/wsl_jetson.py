@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
-from envkit.checks.engine.command import PATH, export, fixed
+from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.loader_path import library_path
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -97,16 +97,24 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
     )
 
 
+def _convert(environment: Environment, matrix: Matrix) -> Remedy:
+    name = named(seen(environment, "wsl1", "list"), "distribution")
+    return Remedy(
+        "Convert the distribution to WSL 2 in a Windows terminal. GPU support needs Windows 11, or Windows 10 21H2 or "
+        "later (winver shows the version); if wsl rejects these options, update Windows first. Do not install a Linux "
+        "NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver.",
+        (
+            fixed("wsl --list --verbose"),
+            run("wsl", "--set-version", NAME(name) if name else "DISTRIBUTION", "2"),
+        ),
+    )
+
+
 _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
     impact="No Linux program can use the GPU.",
-    remedy=(
-        "Convert the distribution to WSL 2 in a Windows terminal. GPU support needs Windows 11, or Windows 10 21H2 "
-        "or later (winver shows the version); if wsl rejects these options, update Windows first. Do not install a "
-        "Linux NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver."
-    ),
-    steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
+    remedy=_convert,
 )
 _LINUX_DRIVER = Fault(
     "wsl-driver-inside",
@@ -134,6 +142,7 @@ _SERVER_WHEEL = Fault(
     layer=Layer.PLACE,
     rank=5,
     any_of=("system.machine_kind", "messages"),
+    fix="Convert the distribution to WSL 2 in a Windows terminal: `wsl --set-version DISTRIBUTION 2`.",
     references=threads("microsoft/WSL#5548"),
 )
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
