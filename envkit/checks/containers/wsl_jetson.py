@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
 from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
@@ -25,6 +26,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
 from envkit.model import Environment, MachineKind
+from envkit.tables.codes import limit
 from envkit.tables.jetson import JetsonWheel
 from envkit.tables.loader import read
 
@@ -90,11 +92,18 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
         f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
         "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
         "reinstall the other build.",
+        *(("jetson-cusparselt",) if _needs_cusparselt(wheel) else ()),
         "jetson-wheel",
         python=executable,
         file=wheel.file,
         url=wheel.url,
     )
+
+
+def _needs_cusparselt(wheel: JetsonWheel) -> bool:
+    """Whether NVIDIA built the wheel with cuSPARSELt, which JetPack does not bring."""
+    built = Version.find(wheel.file.partition(".nv")[2])
+    return built is not None and built.release(2) >= limit("jetson-wheel-with-cusparselt")
 
 
 def _convert(environment: Environment, matrix: Matrix) -> Remedy:
@@ -105,7 +114,7 @@ def _convert(environment: Environment, matrix: Matrix) -> Remedy:
         "NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver.",
         (
             fixed("wsl --list --verbose"),
-            run("wsl", "--set-version", NAME(name) if name else "DISTRIBUTION", "2"),
+            run("wsl", "--set-version", NAME(name or "DISTRIBUTION"), "2"),
         ),
     )
 

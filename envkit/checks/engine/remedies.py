@@ -131,6 +131,8 @@ FORMS = {  # what may be in a blank of remedies.csv
 def families(environment: Environment) -> tuple[str, ...]:
     """Where commands for this distribution are found, most exact first; empty when it is unknown or none of ours."""
     if not environment.system.os.known:
+        if environment.system.machine_kind.value is MachineKind.JETSON:
+            return _LIKE["ubuntu"]  # of which its system is made
         return _of_kernel(environment.system.kernel.value or "")
     release = environment.system.os.get()
     if release.id == "ubuntu":

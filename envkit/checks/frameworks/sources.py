@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
-from envkit.checks.engine.command import VERSION, export, fixed
+from envkit.checks.engine.command import NAME, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.messages import message_evidence, said, seen
@@ -50,7 +50,7 @@ def _override(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         f"Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there){told}, and "
         "solve again; pixi reads it from cuda in [system-requirements].",
-        (export("CONDA_OVERRIDE_CUDA", VERSION(built) if built else "X.Y"),),
+        (export("CONDA_OVERRIDE_CUDA", NAME(built or "X.Y")),),
     )
 
 

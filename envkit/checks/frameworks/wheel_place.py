@@ -34,6 +34,7 @@ _CONDA_PLACE = regex(
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
+_OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
@@ -253,6 +254,9 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, whose copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
+    if _OF_CONDA_PACKAGE.search(said(environment, "libstdcxx-too-old")):
+        advice = "Update libstdc++ in the conda environment, and load its copy before the system's, in this shell."
+        return remedy(environment, advice, "conda-libstdcxx-here")
     return remedy(environment, summary, "update-libstdcxx")
 
 
