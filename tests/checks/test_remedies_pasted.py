@@ -253,3 +253,12 @@ def test_the_distribution_of_wsl_is_named() -> None:
         "PS C:\\> wsl -l -v\n  NAME            STATE           VERSION\n* Ubuntu-22.04    Running         1\nRTX 4080\n"
     )
     assert "wsl --set-version Ubuntu-22.04 2" in remedy_of(text, "wsl1")[1]
+
+
+def test_an_environment_on_windows_is_activated() -> None:
+    commands = remedy_of("Windows 11\n" + NO_WHEEL.format(python="Python 3.12.4"), "python-no-wheel")[1]
+    assert commands.splitlines()[1] == ".venv\\Scripts\\activate"
+    assert (
+        "torch-env\\Scripts\\activate"
+        in remedy_of("Windows 11\n" + OPENMP.format(end="md.dll"), "openmp-loaded-twice")[1]
+    )

@@ -71,10 +71,10 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     if own and all(each in build.pythons for each in own for build in rows[:1]):
         return _same_python(meant)
     asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
-    activate = ".venv\\Scripts\\activate" if on_windows(environment) else "source .venv/bin/activate"
+    activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
     return Remedy(
         f"{wanted} The last command prints the one that installs it there.",
-        (run("uv", "venv", "--python", VERSION(best)), fixed(activate), *asked_for),
+        (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import framework_by_package
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.messages import named, seen
@@ -92,7 +92,7 @@ def _one_openmp(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "Install all packages from one source, so that there is one copy: in a new environment, install PyTorch, "
             f"NumPy, and everything else with pip only, or with conda from conda-forge only. {hidden}",
-            (fixed("python -m venv torch-env"), fixed("torch-env\\Scripts\\activate")),
+            (fixed("python -m venv torch-env"), run(r"torch-env\Scripts\activate")),
         )
     return Remedy(
         "Install all packages from one source, so that there is one copy; with conda, the command below switches to "
