@@ -60,7 +60,7 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
 
 def _once(findings: list[Finding]) -> list[Finding]:
     """Without a later remedy that installs what an earlier one installs already: in another release, it undoes that."""
-    installed: dict[str, set[str]] = {}
+    installed: dict[str, set[tuple[str, str]]] = {}
     answer = []
     for finding in findings:
         names = installs_of(finding.remedy) if finding.status in (Status.FAIL, Status.WARN) else set()

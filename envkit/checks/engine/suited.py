@@ -142,10 +142,11 @@ def _pip_call(step: Command) -> _PipCall | None:
     return _PipCall(words[3], tuple(word for word in rest if not word.startswith("-")), options, index, links)
 
 
-def installs_of(given: Remedy | None) -> set[str]:
-    """The packages that the pip commands of a remedy install, where it does nothing else."""
-    calls = [_pip_call(step) for step in (given.steps if given is not None else ())]
-    return {_name(line) for call in calls if call and call.verb == "install" for line in call.requirements}
+def installs_of(given: Remedy | None) -> set[tuple[str, str]]:
+    """The packages that the pip commands of a remedy install, each with the Python that it is for."""
+    calls = [(step.words[:1], _pip_call(step)) for step in (given.steps if given is not None else ())]
+    installs = [(program, call) for program, call in calls if call and call.verb == "install"]
+    return {(program[0], _name(line)) for program, call in installs for line in call.requirements}
 
 
 def _taken(words: list[str], option: str) -> str:
