@@ -23,8 +23,7 @@ _SYSTEM_TOOLS = regex(
 )
 _TOOLKIT = ("envkit", "install", "--cuda")
 _BUILD_ELSEWHERE = (
-    "A toolkit cannot be installed on this system: build in a container, from an nvidia/cuda image with devel in its "
-    "tag."
+    "A toolkit cannot be installed here: build in a container, from an nvidia/cuda image with devel in its tag."
 )
 _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
     "gpu-operator": regex(r"\b(?:dkms|apt-mark|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
@@ -145,8 +144,8 @@ def _pip_call(step: Command) -> _PipCall | None:
 def installs_of(given: Remedy | None) -> set[tuple[str, str]]:
     """The packages that the pip commands of a remedy install, each with the Python that it is for."""
     calls = [(step.words[:1], _pip_call(step)) for step in (given.steps if given is not None else ())]
-    installs = [(program, call) for program, call in calls if call and call.verb == "install"]
-    return {(program[0], _name(line)) for program, call in installs for line in call.requirements}
+    made = [(words[0], call.requirements) for words, call in calls if call and call.verb == "install"]
+    return {(program, _name(line)) for program, lines in made for line in lines}
 
 
 def _taken(words: list[str], option: str) -> str:
