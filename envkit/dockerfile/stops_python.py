@@ -95,7 +95,7 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
                 f"get-pip.py for current versions of Python does not run on Python {python.release(2)}",
                 command_subject(step.command),
                 impact=f"The build stops with: This script does not work on Python {python.release(2)}.",
-                fix=f"Download pip/{python.release(2)}/get-pip.py from the same place.",
+                fix=f"Download https://bootstrap.pypa.io/pip/{python.release(2)}/get-pip.py instead.",
                 sources=newest_given_up.sources,
             )
             return

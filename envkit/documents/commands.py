@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from envkit._startup.records import replace
 from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
 from envkit.compat.software import title_of
@@ -29,8 +30,16 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
     if from_source(plan):
         return (_envkit("dockerfile", plan),)
     if _of_the_system(plan):
-        return (_envkit("install", plan),)
+        return (_envkit("install", _with_free_cudnn(plan)),)
     return pip_commands(plan_calls(plan, mirrors or Mirrors()), plan.request.platform)
+
+
+def _with_free_cudnn(plan: Plan) -> Plan:
+    """The plan without its cuDNN where the script would stop at it: unasked, it takes the newest with a checksum."""
+    chosen = plan.choice.cudnn
+    if chosen is None or chosen.sha256 or not chosen.url or plan.request.cudnn is not None:
+        return plan
+    return replace(plan, choice=replace(plan.choice, cudnn_version=None))
 
 
 def beyond_packages(plan: Plan) -> str:

@@ -29,7 +29,8 @@ def setting_of(plan: Plan) -> Setting | None:
     unfit = _unfit_system(plan)
     against = unfit or _ended_system(plan)
     # an image has a system of its own, so it does not get one that CUDA does not go with
-    options = plan_options(plan, with_system=not unfit)
+    imaged = plan.choice.os is None or bool(plan.choice.os.base_image)
+    options = plan_options(plan, with_system=imaged and not unfit)
     command = shlex.join(["envkit", "dockerfile", *options, "-o", "Dockerfile"])
     return Setting(bool(against), against or _for_native(plan), command)
 

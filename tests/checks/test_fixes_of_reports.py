@@ -65,7 +65,11 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
         # torch 2.4.1 has wheels to cp312 (PyPI: torch)
         (
             "python-no-wheel-uv",
-            ("uv venv --python 3.12", "envkit resolve --framework pytorch==2.4.1 --target any"),
+            (
+                "uv venv --python 3.12",
+                "source .venv/bin/activate",
+                "envkit resolve --framework pytorch==2.4.1 --target any --python 3.12",
+            ),
         ),
         # 11040 is CUDA 11.4, whose drivers run every 11.x (CUDA Compatibility, minor version compatibility)
         (
@@ -218,7 +222,10 @@ def test_a_package_that_is_none_of_ours_gets_no_python_made_for_pytorch() -> Non
 def test_the_framework_meant_is_named() -> None:
     finding = fails("ERROR: No matching distribution found for tensorflow\n")[0]
     assert finding.remedy is not None
-    assert finding.remedy.summary == "Create an environment with a Python that TensorFlow has wheels for."
+    assert finding.remedy.summary == (
+        "Create an environment with a Python that TensorFlow has wheels for. The last command prints the one that "
+        "installs it there."
+    )
 
 
 def test_a_target_is_named_as_nvidia_writes_it() -> None:

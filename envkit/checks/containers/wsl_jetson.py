@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
-from envkit.checks.engine.command import PATH, export, fixed
+from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.loader_path import library_path
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -25,6 +26,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
 from envkit.model import Environment, MachineKind
+from envkit.tables.codes import limit
 from envkit.tables.jetson import JetsonWheel
 from envkit.tables.loader import read
 
@@ -90,6 +92,7 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
         f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
         "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
         "reinstall the other build.",
+        *(("jetson-cusparselt",) if _needs_cusparselt(wheel) else ()),
         "jetson-wheel",
         python=executable,
         file=wheel.file,
@@ -97,16 +100,30 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
     )
 
 
+def _needs_cusparselt(wheel: JetsonWheel) -> bool:
+    """Whether NVIDIA built the wheel with cuSPARSELt, which JetPack does not bring."""
+    built = Version.find(wheel.file.partition(".nv")[2])
+    return built is not None and built.release(2) >= limit("jetson-wheel-with-cusparselt")
+
+
+def _convert(environment: Environment, matrix: Matrix) -> Remedy:
+    name = named(seen(environment, "wsl1", "list"), "distribution")
+    return Remedy(
+        "Convert the distribution to WSL 2 in a Windows terminal. GPU support needs Windows 11, or Windows 10 21H2 or "
+        "later (winver shows the version); if wsl rejects these options, update Windows first. Do not install a Linux "
+        "NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver.",
+        (
+            fixed("wsl --list --verbose"),
+            run("wsl", "--set-version", NAME(name or "DISTRIBUTION"), "2"),
+        ),
+    )
+
+
 _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
     impact="No Linux program can use the GPU.",
-    remedy=(
-        "Convert the distribution to WSL 2 in a Windows terminal. GPU support needs Windows 11, or Windows 10 21H2 "
-        "or later (winver shows the version); if wsl rejects these options, update Windows first. Do not install a "
-        "Linux NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver."
-    ),
-    steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
+    remedy=_convert,
 )
 _LINUX_DRIVER = Fault(
     "wsl-driver-inside",
@@ -134,6 +151,7 @@ _SERVER_WHEEL = Fault(
     layer=Layer.PLACE,
     rank=5,
     any_of=("system.machine_kind", "messages"),
+    fix="Convert the distribution to WSL 2 in a Windows terminal: `wsl --set-version DISTRIBUTION 2`.",
     references=threads("microsoft/WSL#5548"),
 )
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

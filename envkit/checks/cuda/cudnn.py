@@ -154,7 +154,7 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
     The wheels for CUDA 11, 12, and 13 all write to nvidia/cudnn: the last one installed overwrites the others file by
     file, and uninstalling one deletes files of another.
     """
-    faults = [outcome for python in judged(environment) for outcome in _mixed_wheel(python)]
+    faults = [outcome for python in judged(environment) for outcome in _mixed_wheel(environment, python)]
     faults += [outcome for item in _cudnns(environment) for outcome in _mixed_folder(item)]
     if faults:
         yield from faults
@@ -166,7 +166,15 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
         yield nothing_to_judge(environment, "cuDNN")
 
 
-def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
+def _for_driver(environment: Environment, wheels: list[Distribution]) -> Distribution | None:
+    """The wheel for the newest CUDA that the driver supports: an older driver runs no newer major release."""
+    limit = environment.driver.driver_cuda_version
+    newest = limit.get().major if limit.known else None
+    fitting = [item for item in wheels if newest is None or int(item.name.rpartition("-cu")[2]) <= newest]
+    return max(fitting or wheels, key=lambda item: item.name, default=None)
+
+
+def _mixed_wheel(environment: Environment, python: PythonEnvironment) -> Iterator[Outcome]:
     by_major: dict[str, dict[Version, str]] = {}
     for path, version in python.cudnn_sublibraries.items():
         by_major.setdefault(posixpath.dirname(path), {}).setdefault(version, posixpath.basename(path))
@@ -183,7 +191,7 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
         for version, name in found.items()
     ]
     evidence += [Evidence("pythons.owners_clash", line, python.prefix) for line in clash[:2]]
-    keep = _pinned(python) or (max(wheels, key=lambda item: item.name) if wheels else None)
+    keep = _pinned(python) or _for_driver(environment, wheels)
     names = [NAME(name) for name in sorted({item.name for item in wheels})]
     anew = (
         (

@@ -41,7 +41,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
             "nothing, install the cuDNN major version that the program's documentation names.",
             "find-cudnn",
         )
-    known = _cuda_in_use(python) or _cuda_of_toolkits(environment)
+    known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
         return Remedy(f"Install cuDNN {major} on the system: no wheel provides it.", _system_cudnn(major))
@@ -123,6 +123,17 @@ def _cuda_in_use(python: PythonEnvironment | None) -> str:
         return ""
     wheels = {item.name.rpartition("-cu")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
     found = cuda_majors(python) or {family for family in wheels if family.isdigit()}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _cuda_of_releases(environment: Environment, matrix: Matrix, python: PythonEnvironment | None) -> str:
+    """The CUDA that the releases of the environment's frameworks are built for; '' where they differ or none is
+    known."""
+    found = set()
+    for framework in python.frameworks if python is not None else ():
+        told = Version.find(framework.version)
+        rows = [row for row in matrix.builds(framework.name) if told is not None and row.version.starts_with(told)]
+        found |= {str(row.cuda.major) for row in rows if row.cuda is not None and not row.index_url}
     return found.pop() if len(found) == 1 else ""
 
 

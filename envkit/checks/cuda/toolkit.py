@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, one_toolkit
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, one_toolkit
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told
@@ -83,6 +83,8 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
         return given
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
+    if not versions and (given := for_program(environment, matrix)):
+        return given
     # Where nothing tells the release, PyTorch itself is asked.
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
     return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}.", toolkit)

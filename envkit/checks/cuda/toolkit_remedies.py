@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit._startup.regex import regex
+from envkit.checks.engine.ask import tells_framework
 from envkit.checks.engine.command import PATH, export, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
@@ -11,7 +14,11 @@ from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.model import Environment
 
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
 DEFAULT_LINK = "/usr/local/cuda"
+_OF_CMAKE = ("cmake-compiler", "cmake-no-compiler", "cmake-package", "cmake-none", "cmake-find-cuda", "cmake-notfound")
 _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 
 
@@ -32,6 +39,19 @@ def at_another_place(environment: Environment) -> Remedy | None:
     if managed_by(environment, "no-root", *QUEUES):
         return _without_root(environment)
     return None
+
+
+def for_program(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """For a build by CMake where nothing shows a framework: the newest toolkit that the driver runs."""
+    by_cmake = seen(environment, "toolkit-missing", *_OF_CMAKE)
+    others = [message for message in seen(environment, "toolkit-missing") if message not in by_cmake]
+    if not by_cmake or others or tells_framework(environment, matrix, by_cmake):
+        return None
+    return remedy(
+        environment,
+        "Install the newest CUDA toolkit that the driver supports, and configure again in an empty build directory.",
+        "toolkit-of-driver",
+    )
 
 
 def _without_root(environment: Environment) -> Remedy:

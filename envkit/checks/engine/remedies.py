@@ -40,7 +40,7 @@ _BY_FAMILY = {  # family of operating_systems.csv and its package manager -> whe
     ("debian", "apt"): ("debian",),
     ("rhel", "dnf"): ("el", "rhel"),
     ("rhel", "yum"): ("yum",),  # neither dnf nor its modules are there
-    ("amazon", "dnf"): ("rhel",),
+    ("amazon", "dnf"): ("amazon", "rhel"),
     ("amazon", "yum"): ("yum",),
     ("azure", "dnf"): ("rhel",),
     ("fedora", "dnf"): ("rhel",),
@@ -131,6 +131,8 @@ FORMS = {  # what may be in a blank of remedies.csv
 def families(environment: Environment) -> tuple[str, ...]:
     """Where commands for this distribution are found, most exact first; empty when it is unknown or none of ours."""
     if not environment.system.os.known:
+        if environment.system.machine_kind.value is MachineKind.JETSON:
+            return _LIKE["ubuntu"]  # of which its system is made
         return _of_kernel(environment.system.kernel.value or "")
     release = environment.system.os.get()
     if release.id == "ubuntu":
@@ -162,7 +164,7 @@ def _runs_on_windows(step: Command) -> bool:
     words = step.words or tuple(step.shell.split())
     if words[:2] == _LINUX_SCRIPT or any(sign in step.shell for sign in _OF_A_LINUX_SHELL):
         return False
-    return words[0] in _ON_WINDOWS or words[0].endswith("\\python.exe") or words[1:3] == ("-m", "pip")
+    return words[0] in _ON_WINDOWS or words[0].endswith(("\\python.exe", "\\activate")) or words[1:3] == ("-m", "pip")
 
 
 def steps(environment: Environment, action: str, **values: object) -> tuple[Command, ...]:
@@ -199,8 +201,8 @@ def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]
     return (
-        f" These commands are for {labels[0]}. For another distribution, include the output of cat /etc/os-release in "
-        "the input and run envkit again."
+        f" These commands are for {labels[0]}. On another distribution, add the output of `cat /etc/os-release` to the "
+        "text and run envkit again."
         if labels
         else ""
     )

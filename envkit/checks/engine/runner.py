@@ -17,7 +17,7 @@ from envkit.checks.engine.messages import all_messages, by_messages, complained
 from envkit.checks.engine.proof import proven
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
-from envkit.checks.engine.suited import suited
+from envkit.checks.engine.suited import installs_of, suited
 from envkit.model import PASTED, Environment, Observed, Problem
 from envkit.model.paths import fact
 
@@ -55,7 +55,20 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
         check = declared[finding.id]
         return (_ORDER.index(finding.status), finding.because_of is not None, check.layer, check.rank)
 
-    return sorted(linked, key=key)
+    return _once(sorted(linked, key=key))
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Without a later remedy that installs what an earlier one installs already: in another release, it undoes that."""
+    installed: dict[str, set[tuple[str, str]]] = {}
+    answer = []
+    for finding in findings:
+        names = installs_of(finding.remedy) if finding.status in (Status.FAIL, Status.WARN) else set()
+        cause = next((id for id, earlier in installed.items() if names and names <= earlier and id != finding.id), "")
+        answer.append(replace(finding, because_of=cause, remedy=None) if cause else finding)
+        if names and not cause:
+            installed.setdefault(finding.id, names)
+    return answer
 
 
 def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Finding]:

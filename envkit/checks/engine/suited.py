@@ -23,14 +23,15 @@ _SYSTEM_TOOLS = regex(
 )
 _TOOLKIT = ("envkit", "install", "--cuda")
 _BUILD_ELSEWHERE = (
-    "A toolkit cannot be installed on this system: build in a container, from an nvidia/cuda image with devel in its "
-    "tag."
+    "A toolkit cannot be installed here: build in a container, from an nvidia/cuda image with devel in its tag."
 )
 _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
     "gpu-operator": regex(r"\b(?:dkms|apt-mark|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
     "dgx": regex(r"\b(?:ubuntu-drivers|install\b.{0,200}(?:nvidia-(?:driver|headless|open|dkms)|cuda-drivers))"),
 }
-_FOR_IMAGES = regex(r"sudo apt-get install -y (?:gcc|g\+\+|build-essential|cmake|git|libgl1|python3-dev)\b(?!-)")
+_FOR_IMAGES = regex(
+    r"sudo apt-get install -y (?:gcc|g\+\+|build-essential|cmake|git|libgl1|python3-dev|python3-venv)\b(?!-)"
+)
 _PACKAGE = regex(r"[A-Za-z0-9._-]*")
 _PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
 _ASK_ADMINISTRATORS = (
@@ -138,6 +139,13 @@ def _pip_call(step: Command) -> _PipCall | None:
     links = _taken(rest, "-f")
     options = tuple(word for word in rest if word.startswith("-"))
     return _PipCall(words[3], tuple(word for word in rest if not word.startswith("-")), options, index, links)
+
+
+def installs_of(given: Remedy | None) -> set[tuple[str, str]]:
+    """The packages that the pip commands of a remedy install, each with the Python that it is for."""
+    calls = [(step.words[:1], _pip_call(step)) for step in (given.steps if given is not None else ())]
+    made = [(words[0], call.requirements) for words, call in calls if call and call.verb == "install"]
+    return {(program, _name(line)) for program, lines in made for line in lines}
 
 
 def _taken(words: list[str], option: str) -> str:

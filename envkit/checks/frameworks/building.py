@@ -58,10 +58,13 @@ _ISOLATED = Fault(
 
 def _fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(seen(environment, "build-out-of-memory", "detail-package"), "package")
+    few = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
+    if package is None and seen(environment, "build-out-of-memory", "detail-make"):
+        return Remedy(f"{few} (-j1).", (fixed("make -j2"),))
     words = (REQUIREMENT(package),) if package else (PACKAGE,)
     return Remedy(
-        "Run fewer compilers at a time; with less than 16 GB of memory, only one. If it was an installation from a "
-        "source directory (-e .), repeat that command in the same shell instead of the second one.",
+        f"{few} (MAX_JOBS=1). If it was an installation from a source directory (-e .), repeat that command in the "
+        "same shell instead of the second one.",
         (
             export("MAX_JOBS", "2"),
             run("python", "-m", "pip", "install", "--no-build-isolation", *words),

@@ -43,14 +43,26 @@ _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 _FLASH_RELEASES = "https://github.com/Dao-AILab/flash-attention/releases/download/v{}/{}"
 _PYG = ("pyg-lib", "torch-scatter", "torch-sparse", "torch-cluster", "torch-spline-conv")
 _PYG_PAGE = "https://data.pyg.org/whl/torch-{}+{}.html"
-_ASK_TORCH = "import torch, sys; print(torch.__version__, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
+_ASK_TORCH = (
+    "import torch, sys; print(torch.__version__, torch.version.cuda, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
+)
 _VENDORS = regex(r"\da0\b|\+[0-9a-f]{7,}|\.nv\d")
 _FLASH = regex(r"flash[_-]attn")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 
 def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
-    """Which extension it is, only its messages tell."""
+    """Which extension it is, only its messages tell; of two of them, both are replaced."""
+    given = _of_one(environment, matrix)
+    xformers = _xformers(environment, matrix)
+    if xformers is None or any("xformers" in line for line in given.commands):
+        return given
+    return Remedy(f"{given.advice} {xformers.advice}", (*xformers.steps, *given.steps))
+
+
+def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, "extension-abi-mismatch", "bitsandbytes", "bnb-setup"):
+        return _bitsandbytes(environment)
     if wheel := _other_abi(environment):
         return wheel
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
@@ -66,6 +78,20 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
         "prints all four. Or rebuild, in this environment, the extension release that the program needs.",
         (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
+    )
+
+
+def _bitsandbytes(environment: Environment) -> Remedy:
+    """Each release holds libraries for the CUDA releases of its time: a newer one has those that an older one lacks."""
+    cuda = named(seen(environment, "extension-abi-mismatch", "bitsandbytes"), "cuda")
+    which = f"no library for CUDA {cuda[:-1]}.{cuda[-1]}" if cuda else "no library for the CUDA of torch"
+    return Remedy(
+        f"The installed bitsandbytes has {which}: install its newest release, which needs no compiler. The second "
+        "command checks it.",
+        (
+            pip(first_python(environment), "install", "--upgrade", "--no-deps", "bitsandbytes"),
+            run(PYTHON(named_python(environment).executable or "python"), "-m", "bitsandbytes"),
+        ),
     )
 
 

@@ -230,7 +230,14 @@ def as_on_pypi(environment: Environment, matrix: Matrix) -> list[Installed]:
 
 def pip(python: PythonEnvironment, *arguments: Word) -> Command:
     """A pip command for exactly this Python."""
-    return run(PYTHON(python.executable or "python"), "-m", "pip", *arguments)
+    return run(PYTHON(executable_of(python)), "-m", "pip", *arguments)
+
+
+def executable_of(python: PythonEnvironment) -> str:
+    """The Python that a command names: of a conda environment whose place is told, the one in it, active or not."""
+    if python.executable or python.kind != "conda" or not python.prefix:
+        return python.executable or "python"
+    return f"{python.prefix}\\python.exe" if "\\" in python.prefix else f"{python.prefix}/bin/python"
 
 
 def companions_of(matrix: Matrix, version: Version) -> tuple[str, ...]:

@@ -62,9 +62,10 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
             environment, f"{who} in the temporary directory: use another one, then {again}.", "unpack-at-home"
         )
     return Remedy(
-        "pip unpacks in the temporary directory, which is often small or in memory (check with df -h /tmp). Point it "
-        "to a larger one, then install again in this shell with --no-cache-dir.",
-        steps(environment, "unpack-at-home"),
+        "pip unpacks in the temporary directory, which is often small or in memory (the first command shows both). "
+        "Point it to a larger one, then install again in this shell with --no-cache-dir. If your home is full, too, "
+        "free space first: `python -m pip cache purge`, `conda clean --all`.",
+        (*steps(environment, "free-space"), *steps(environment, "unpack-at-home")),
     )
 
 

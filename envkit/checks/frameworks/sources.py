@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
-from envkit.checks.engine.command import VERSION, export, fixed
+from envkit.checks.engine.command import NAME, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _INDEX_ID = "package-index-wrong"
+_CUDA_OF_BUILD = regex(r"[-_]cuda_?(?P<major>\d{2})\.?(?P<minor>\d)(?!\d)")
 
 
 def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
@@ -43,12 +45,19 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
 def _override(environment: Environment, matrix: Matrix) -> Remedy:
     limit = environment.driver.driver_cuda_version
     known = limit.get().release(2) if limit.known else None
-    told = "" if known else ", instead of the newest one in the command"
+    built = known or _cuda_of_build(environment)
+    told = "" if built else " instead of X.Y"
     return Remedy(
         f"Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there){told}, and "
         "solve again; pixi reads it from cuda in [system-requirements].",
-        (export("CONDA_OVERRIDE_CUDA", VERSION(known or _newest(matrix))),),
+        (export("CONDA_OVERRIDE_CUDA", NAME(built or "X.Y")),),
     )
+
+
+def _cuda_of_build(environment: Environment) -> Version | None:
+    """The CUDA that the build which conda refused is for, as its name says (pytorch-2.5.1-cuda126_generic)."""
+    match = _CUDA_OF_BUILD.search(said(environment, _NO_VIRTUAL_PACKAGE.id))
+    return Version.of(int(match["major"]), int(match["minor"])) if match else None
 
 
 _NO_INDEX = Fault(
@@ -140,8 +149,3 @@ def conda_sees_no_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outc
         by_conda = {own.name for own in item.python.distributions if own.installer == "conda"}
         if item.framework.cuda is not None and not by_conda.isdisjoint((item.framework.package.partition("==")[0],)):
             yield ok("conda chose a build for CUDA", evidence=[item.evidence("cuda", item.framework.cuda)])
-
-
-def _newest(matrix: Matrix) -> Version:
-    """The newest CUDA that PyTorch has a build for."""
-    return max(build.cuda.release(2) for build in matrix.builds("pytorch") if build.cuda is not None)

@@ -18,7 +18,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
@@ -34,6 +34,7 @@ _CONDA_PLACE = regex(
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
+_OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
@@ -66,7 +67,29 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     best = max((python for build in rows for python in build.pythons), default=None)
     if fitting.advice != wanted or best is None:
         return fitting
-    return Remedy(wanted, (run("uv", "venv", "--python", VERSION(best)), *fitting.steps))
+    own = {python.version.release(2) for python in judged(environment) if python.version is not None}
+    if own and all(each in build.pythons for each in own for build in rows[:1]):
+        return _same_python(meant)
+    asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
+    activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
+    return Remedy(
+        f"{wanted} The last command prints the one that installs it there.",
+        (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
+    )
+
+
+def _same_python(meant: str) -> Remedy:
+    """Where there are wheels for the Python that was told, a different one does not help."""
+    return Remedy(
+        f"{meant} has wheels for this version of Python, so the version is not the cause. The first command shows "
+        "whether this Python is a 32-bit build (then use a 64-bit one), the second whether pip searches another index, "
+        "and the third whether the package has a file for this system.",
+        (
+            fixed("python -c 'import platform; print(platform.architecture(), platform.machine())'"),
+            fixed("python -m pip config list"),
+            fixed("python -m pip debug --verbose"),
+        ),
+    )
 
 
 def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str) -> Remedy:
@@ -211,8 +234,9 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     said = "Use a newer system, a container, or an older release of the framework."
     if not tells_framework(environment, matrix, messages):
         return Remedy(
-            "The program was built on a newer system. Run it in a container of that system (the GLIBC_ number shows "
-            "which), build it here from source, or use its build for an older system."
+            "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ number "
+            "of the error (`ldd --version` prints that of a system), build it here from source, or use its build for "
+            "an older system."
         )
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
@@ -230,6 +254,9 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, whose copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
+    if _OF_CONDA_PACKAGE.search(said(environment, "libstdcxx-too-old")):
+        advice = "Update libstdc++ in the conda environment, and load its copy before the system's, in this shell."
+        return remedy(environment, advice, "conda-libstdcxx-here")
     return remedy(environment, summary, "update-libstdcxx")
 
 
@@ -240,7 +267,7 @@ def _conda_root(environment: Environment) -> str:
 _OLD_GLIBC = Fault(
     "glibc-too-old",
     "The system's glibc is too old for the package",
-    impact="It cannot be installed or started.",
+    impact="The program cannot be installed or started.",
     remedy=_newer_system,
 )
 _OLD_LIBSTDCXX = Fault(

@@ -16,6 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, all_work, seen_gpus
+from envkit.checks.gpu.seat import seat_words
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -57,6 +58,11 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _check_link(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = seat_words(environment, "Reseat the card, remove the riser, or try another slot.")
+    return remedy(environment, f"{advice} As a test, use the kernel option pcie_aspm=off.", "kernel-log")
+
+
 _NO_WINDOW = Fault(
     "bar-not-assigned",
     "The firmware did not assign all BARs of a GPU",
@@ -74,8 +80,7 @@ _LINK_ERRORS = Fault(
     "pcie-link-errors",
     "A PCIe link reports errors",
     impact="Packets are resent, copies slow down, and the GPU may drop off the bus.",
-    remedy="Reseat the card, remove the riser, or try another slot; as a test, use the kernel option pcie_aspm=off.",
-    actions=("kernel-log",),
+    remedy=_check_link,
     status=Status.WARN,
 )
 
@@ -168,6 +173,7 @@ def _window(environment: Environment, gpu: SeenGpu) -> Evidence:
     rank=45,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
+    fix="Reseat the card, remove the riser, or try another slot.",
     references=threads("local-inference-lab/rtx6kpro#88"),
 )
 def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

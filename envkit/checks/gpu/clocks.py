@@ -34,8 +34,11 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
     laptop = any(gpu.laptop for gpu in gpus) or (not gpus and "laptop" in managers(environment))
     watts = share_of_power(gpus, _SHARE) if not laptop else None
-    hot = [gpu.index for gpu, bits in _reasons(environment) if bits & (_SW_THERMAL | _HW_THERMAL)]
-    index = hot[0] if len(hot) == 1 else None
+    hot = [gpu for gpu, bits in _reasons(environment) if bits & (_SW_THERMAL | _HW_THERMAL)]
+    index = hot[0].index if len(hot) == 1 else None
+    limits = [gpu.power_limit_w for gpu in hot or gpus_of(environment) if gpu.power_limit_w is not None]
+    if watts and limits and watts >= min(limits):
+        watts = int(round(min(limits) * _SHARE, -1))
     passive = bool(gpus) and all(model.data_center for gpu in gpus for model in gpu.models)
     advice = (
         "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."

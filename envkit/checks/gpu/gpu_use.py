@@ -32,9 +32,9 @@ _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 _LET_IN = (
     "Find the program that holds the GPU, and wait for it or stop it if it is yours. If CUDA_VISIBLE_DEVICES or the "
-    "code names one GPU for all processes (cuda, cuda:0), let each one use its own: cuda:LOCAL_RANK. On a shared "
-    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On your own machine, nvidia-smi "
-    "-c DEFAULT allows all programs to use the GPU."
+    "code names one GPU for all processes (cuda, cuda:0), give each its own GPU, such as cuda:LOCAL_RANK. On a shared "
+    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On your own machine, `sudo "
+    "nvidia-smi -c DEFAULT` (with -i and a GPU's number, for that GPU only) allows all programs to use the GPUs."
 )
 _OF_THE_JOB = (
     "The cluster deliberately lets only one process use each GPU. Give every task of the job its own GPU: in the "

@@ -54,8 +54,8 @@ def _instance_or_none(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Create an instance; profile 0 is the whole GPU, and the list shows the others. Instances are lost at the next "
-        "reboot. If MIG is not wanted here and no program uses the GPU, turn it off instead: nvidia-smi with -mig 0, "
-        "as root, and the same -i as below.",
+        "reboot. If MIG is not wanted here and no program uses the GPU, turn it off instead: `sudo "
+        f"nvidia-smi -i {numbers[0]} -mig 0`.",
         "mig-create",
         index=numbers[0],
     )

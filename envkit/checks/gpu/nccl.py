@@ -62,7 +62,10 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
     if kind(environment) is MachineKind.CONTAINER:
         return remedy(environment, "Re-create the container with a higher limit.", "memlock-container")
     return remedy(
-        environment, "Raise the limit; to make it permanent, use limits.conf or the service's LimitMEMLOCK.", "memlock"
+        environment,
+        "Raise the limit, then log out and in again, because it applies from the next login on; the second command "
+        "then prints unlimited. For a service, set LimitMEMLOCK=infinity in its unit.",
+        "memlock",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -15,6 +15,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.bandwidth import measured_copies
 from envkit.checks.gpu.gpus import SeenGpu, on_nvswitch_board, seen_gpus
 from envkit.checks.gpu.links import Link, card_lanes, links_above, narrow, sharers
+from envkit.checks.gpu.seat import BARE, seat_words
 from envkit.model import Environment, Gpu
 from envkit.tables.codes import generation_of, gigabytes_per_second
 
@@ -26,12 +27,20 @@ _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "N
 
 _BY_CABLE = "the maximum for an external enclosure's cable"
 _SLOWER = "Copies between host and GPU are slower than they should be."
+
+
+def _seat(environment: Environment, matrix: Matrix) -> Remedy:
+    seat = seat_words(
+        environment, "reseat the card, remove the riser, or try another slot.", f"contact the vendor: {BARE}."
+    )
+    return remedy(environment, f"Check again under load. If it persists, {seat}", "link-under-load")
+
+
 _NARROW = Fault(
     "pcie-width-degraded",
     "A PCIe link has fewer lanes than the card and slot support",
     impact=_SLOWER,
-    remedy="Check again under load. If it persists, reseat the card, remove the riser, or try another slot.",
-    actions=("link-under-load",),
+    remedy=_seat,
 )
 _SLOW = Fault(
     "pcie-gen-degraded",

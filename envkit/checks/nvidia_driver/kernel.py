@@ -118,6 +118,9 @@ _AZURE = (
 _STOPS = "Rebooting stops everything running on the machine."
 
 
+_BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
+
+
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         azure = "azure" in managers(environment)
@@ -136,11 +139,14 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             f"kernel update; or install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
-    if "akmods" in managers(environment):
+    names = managers(environment)
+    fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names
+    if "akmods" in names or fedora:
+        other = "" if "akmods" in names else f" {_BY_DKMS}"
         return remedy(
             environment,
-            "Enroll the key that akmods signs with. mokutil asks for a password of your choice, and MokManager asks "
-            "for the same one on the console at the next boot. If that key is already enrolled, the machine boots "
+            f"Enroll the key that akmods signs with.{other} mokutil asks for a password of your choice, and MokManager "
+            "asks for the same one on the console at the next boot. If that key is already enrolled, the machine boots "
             "without shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own "
             "list, or turn Secure Boot off in the firmware.",
             "enroll-akmods-key",

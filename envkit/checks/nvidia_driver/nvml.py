@@ -152,8 +152,10 @@ _NO_COUNTERS = Fault(
     "profiling-counters-restricted",
     "A profiler was denied access to the GPU's performance counters",
     impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-    remedy="If you want all users to read the counters, allow it and reboot.",
-    actions=("counters", "reboot"),
+    remedy="Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "
+    "users to read the counters, allow it, put the option into the initramfs, from which the module may be loaded, and "
+    "reboot.",
+    actions=("counters", "initramfs", "reboot"),
     status=Status.WARN,
 )
 

@@ -10,25 +10,34 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.messages import said
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-
+_FOLDER = regex(
+    r"(?P<url>https://developer\.download\.nvidia\.(?:com|cn)"
+    r"/compute/cuda/repos/(?:ubuntu|debian)\d{1,4}/(?:x86_64|sbsa))"
+)
 _OF_NVIDIA = regex(r"nvidia|cuda|cudnn|nccl")
 
 
 def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
+    folder = _FOLDER.search(said(environment, "repository-key-replaced"))
+    keyring = steps(environment, "keyring", url=folder["url"]) if folder is not None else ()
+    where = "" if keyring else " for this system from NVIDIA's repository"
     return Remedy(
-        "Remove the old key and any duplicate lines for NVIDIA's repository, then install cuda-keyring for this "
-        "system from NVIDIA's repository, which contains the new key. In an image from 2022 or earlier, do this "
-        "before the first apt-get update, or use a newer tag.",
+        "Remove the old key and any duplicate lines for NVIDIA's repository, which the second command lists, then "
+        f"install cuda-keyring{where}, which contains the new key. In an image from 2022 or earlier, do this before "
+        "the first apt-get update, or use a newer tag.",
         (
             fixed("sudo apt-key del 7fa2af80"),
             fixed("grep -rn developer.download.nvidia /etc/apt/sources.list /etc/apt/sources.list.d"),
+            *keyring,
         ),
     )
 

@@ -14,17 +14,17 @@ from envkit.checks.engine.messages import message_evidence, named, seen, subject
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import all_work, has_nvswitch_board, seen_gpus, share_of_power
-from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.driver_state import answered, installed, loaded
+from envkit.checks.gpu.gpus import all_work, seen_gpus
+from envkit.checks.gpu.seat import seat_words
+from envkit.checks.nvidia_driver.driver_state import answered, loaded
+from envkit.checks.nvidia_driver.xid_remedies import look_at_log, off_the_bus, reset_or_reboot
 from envkit.model import PASTED, Environment, Message, PciGpu
 from envkit.tables.codes import Xid, xids
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_SHARE = 0.7  # of a card's power, which a weak supply often still carries
-_CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
+_SEATING = "Check this card's seating, power cables, riser, and cooling."
 _FEW = 3  # messages of one GPU, and as many of none
 _APPLICATION, _INFORMATION = "application", "information"
 _XID_CHECKS = (
@@ -38,90 +38,27 @@ _XID_CHECKS = (
 )
 
 
-def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
-    """The log first: it is gone with the power."""
-    saved = (
-        "Save the log now, because it is lost when the power goes off. Then stop or drain everything that runs on the "
-        "machine, and power it off for a minute (a reboot is often not enough)."
-    )
-    then = (
-        "If the error comes back, contact the vendor: these modules have no cable or riser to check."
-        if has_nvswitch_board(environment)
-        else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
-        "one: if the fault follows the card, RMA the card. A different driver does not fix this."
-    )
-    if seen(environment, "pcie-link-errors") and not has_nvswitch_board(environment):
-        then = (
-            "The link reported errors for some time before: look at the connection first. Reseat the card and its "
-            "power cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA "
-            "it. A different driver does not fix this."
-        )
-    if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
-        watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
-        return remedy(
-            environment,
-            f"{saved} What you describe (an old or small power supply, fewer failures under less load, the same with "
-            "every driver) points to the power supply. To test that, limit the card's power, which lasts until the "
-            "next restart: if the machine then stays up, replace the power supply with one that has headroom, and use "
-            "separate power cables. Otherwise, try another slot, then another card.",
-            "save-report",
-            "power-limit-all" if watts else "power-range",
-            watts=watts,
-        )
-    return remedy(environment, f"{saved} {then}", "save-report", "kernel-log")
-
-
 _LOST = Fault(
     "gpu-fallen-off-bus",
     "A GPU has fallen off the PCI bus",
     impact="Programs on this GPU have crashed, and driver calls may hang.",
-    remedy=_off_the_bus,
+    remedy=off_the_bus,
 )
-
-
-def _reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
-    address = pci_address(named(seen(environment, "gsp-timeout"), "pci_address") or "") or "GPU"
-    own = installed(environment)
-    row = matrix.driver_branch(own.major) if own is not None else None
-    last = row.last_version if row is not None else None
-    later = own is not None and last is not None and last > own
-    newer = f"the last release of this branch, {last}, or a newer branch" if later else "a newer driver branch"
-    spared = row is not None and row.open_kernel_module in _CLOSED_FIRST and not _open_module(environment, matrix)
-    without = (
-        " Until then, the second command turns the GSP off from the next boot on, which the proprietary module of this "
-        "branch allows. To undo it, remove the file."
-        if spared
-        else ""
-    )
-    return remedy(
-        environment,
-        "Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
-        f"{address} --gpu-reset); if that hangs, reboot. To keep it from coming back, install {newer}.{without}",
-        "bug-report",
-        *(("without-gsp",) if spared else ()),
-        "reboot",
-    )
-
-
-def _open_module(environment: Environment, matrix: Matrix) -> bool:
-    return environment.driver.open_kernel_module.value is True or needs_open(environment, matrix)
 
 
 _GSP = Fault(
     "gsp-timeout",
     "The GPU's system processor (GSP) stopped responding",
     impact="Programs and nvidia-smi hang until the GPU is reset.",
-    remedy=_reset_or_reboot,
+    remedy=reset_or_reboot,
 )
+
 _NOT_STARTED = Fault(
     "rm-init-adapter-failed",
     "The driver sees a GPU but could not initialize it",
     impact="CUDA and nvidia-smi do not list this GPU.",
-    remedy="Read the lines before the failure in the kernel log; check power cables and the firmware setting "
-    "'Above 4G decoding'; try a newer driver. If none of that helps, try the card in another machine.",
-    actions=("module-log",),
+    remedy=look_at_log,
 )
-
 
 _OTHER = Fault(
     "xid-other",
@@ -237,7 +174,7 @@ def _came_back(environment: Environment, messages: tuple[Message, ...], evidence
         title="A GPU fell off the PCI bus since the last boot, and is back now",
         subject=subject_of(messages),
         impact="It is likely to happen again under load.",
-        remedy=remedy(environment, "Check this card's seating, power cables, riser, and cooling.", "kernel-log"),
+        remedy=remedy(environment, seat_words(environment, _SEATING), "kernel-log"),
         status=Status.WARN,
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import framework_by_package
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import fresh
 from envkit.checks.programs.told import told_by_program
 from envkit.model import Environment
@@ -58,7 +59,7 @@ told_by_program(
         "The system's Python does not accept packages from pip",
         impact="pip installs nothing; the GPU is not involved.",
         remedy="Create a virtual environment and install there.",
-        steps=(fixed("python3 -m venv ~/venv"), fixed("source ~/venv/bin/activate")),
+        actions=("venv-at-home",),
     ),
     doc="""Packages from pip go into a virtual environment.
 
@@ -82,14 +83,30 @@ told_by_program(
     rank=22,
     references=threads("pytorch/pytorch#123097"),
 )
+
+
+def _one_openmp(environment: Environment, matrix: Matrix) -> Remedy:
+    """On Windows, the defaults channel has no packages without MKL."""
+    hidden = "KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can give wrong results."
+    if on_windows(environment):
+        return Remedy(
+            "Install all packages from one source, so that there is one copy: in a new environment, install PyTorch, "
+            f"NumPy, and everything else with pip only, or with conda from conda-forge only. {hidden}",
+            (fixed("python -m venv torch-env"), run(r"torch-env\Scripts\activate")),
+        )
+    return Remedy(
+        "Install all packages from one source, so that there is one copy; with conda, the command below switches to "
+        f"packages without MKL. {hidden}",
+        (fixed("conda install nomkl"),),
+    )
+
+
 told_by_program(
     Fault(
         "openmp-loaded-twice",
         "Two copies of the OpenMP library were loaded into one process",
         impact="The second copy ends the program; the GPU is not involved.",
-        remedy="Install all packages from one source, so that there is one copy; with conda, the command below "
-        "switches to packages without MKL. KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can give wrong results.",
-        steps=(fixed("conda install nomkl"),),
+        remedy=_one_openmp,
         status=Status.WARN,
     ),
     doc="""Only one OpenMP runtime is loaded.
@@ -97,6 +114,7 @@ told_by_program(
     Packages from pip and conda each include libiomp5 or libomp; the second copy to start ends the process.
     """,
     rank=23,
+    fix="Install all packages from one source, so that there is one copy.",
     references=threads("hiyouga/LlamaFactory#1725"),
 )
 told_by_program(

@@ -119,7 +119,7 @@ _SYSTEM = regex(
     r"|(?:RHEL|CentOS|Rocky(?: Linux)?"
     r"|AlmaLinux) [6-9](?:\.\d{1,2})?|Red Hat Enterprise Linux [789]|Arch Linux|Manjaro|openSUSE (?:Leap "
     r"\d\d\.\d|Tumbleweed)|Tumbleweed"
-    r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?)\b",
+    r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?|Amazon Linux 2(?:023)?)\b",
     re.IGNORECASE,
 )
 _REPLACED = regex(r"\b(?:instead of|rather than|in place of) (?:the )?$", re.IGNORECASE)  # the package is not there
@@ -144,7 +144,7 @@ _PACKAGE_WORDS = (
 _SYSTEM_WORDS = (
     *("indows", "INDOWS", "win", "Win", "WIN", "buntu", "UBUNTU", "ebian", "edora", "RHEL", "rhel", "entos", "entOS"),
     *("ocky", "lma", "ed Hat", "ed hat", "rch ", "anjaro", "SUSE", "suse", "int ", "op!_", "ixos", "ixOS", "lpine"),
-    "umbleweed",
+    *("umbleweed", "mazon Linux"),
 )
 _FULL = {f"win{blank}{release}": f"Windows {release}" for release in ("10", "11") for blank in ("", " ")}
 _FULL["tumbleweed"] = "opensuse tumbleweed"

@@ -11,8 +11,10 @@ from envkit.install.unattended import DIRECTORY, MODE, script_path
 from envkit.render.installs import about
 
 USE = (
-    "Replace the source with your own, then run: packer build {file}. As written, it installs on a running machine: "
-    "packer build -var host=ADDRESS {file}"
+    "Replace the source with your own, then build the image:\n"
+    "  packer build {file}\n"
+    "As written, it installs on a running machine:\n"
+    "  packer build -var host=ADDRESS {file}"
 )
 _AS_ROOT = 'if [ "$(id -u)" != 0 ]; then exec sudo -n sh -e "$0"; fi'
 # The connection breaks while the last command waits, which is expected.

@@ -1,0 +1,102 @@
+"""Remedies for a GPU that left the bus, stopped responding, or did not start: the log first, then the gentlest step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.pci import pci_address
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import has_nvswitch_board, seen_gpus, share_of_power
+from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.gpu.seat import BARE, seat_words
+from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_SHARE = 0.7  # of a card's power, which a weak supply often still carries
+_CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
+
+
+def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
+    """The log first: it is gone with the power."""
+    saved = (
+        "Save the log now, because it is lost when the power goes off. Then stop or drain everything that runs on the "
+        "machine, and power it off for a minute (a reboot is often not enough)."
+    )
+    then = (
+        f"If the error comes back, contact the vendor: {BARE}."
+        if has_nvswitch_board(environment)
+        else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
+        "one: if the fault follows the card, RMA the card. A different driver does not fix this."
+    )
+    if seen(environment, "pcie-link-errors") and not has_nvswitch_board(environment):
+        then = (
+            "The link reported errors for some time before: look at the connection first. Reseat the card and its "
+            "power cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA "
+            "it. A different driver does not fix this."
+        )
+    if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
+        watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
+        return remedy(
+            environment,
+            f"{saved} What you describe (an old or small power supply, fewer failures under less load, the same with "
+            "every driver) points to the power supply. To test that, limit the card's power, which lasts until the "
+            "next restart: if the machine then stays up, replace the power supply with one that has headroom, and use "
+            "separate power cables. Otherwise, try another slot, then another card.",
+            "save-report",
+            "power-limit-all" if watts else "power-range",
+            watts=watts,
+        )
+    return remedy(environment, f"{saved} {then}", "save-report", "kernel-log")
+
+
+def reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
+    """A reset of this GPU alone, unless the driver itself asks for a reboot."""
+    address = pci_address(named(seen(environment, "gsp-timeout"), "pci_address") or "") or "GPU"
+    own = installed(environment)
+    row = matrix.driver_branch(own.major) if own is not None else None
+    last = row.last_version if row is not None else None
+    later = own is not None and last is not None and last > own
+    newer = f"the last release of this branch, {last}, or a newer branch" if later else "a newer driver branch"
+    spared = row is not None and row.open_kernel_module in _CLOSED_FIRST and not _open_module(environment, matrix)
+    without = (
+        " Until then, the second command turns the GSP off from the next boot on, which the proprietary module of this "
+        "branch allows. To undo it, remove the file."
+        if spared
+        else ""
+    )
+    asked = any("Reboot Required" in message.text for message in seen(environment, "xid-other"))
+    if asked:
+        first = "Save the report, then reboot: the driver itself says that a reboot is required (Xid 154)."
+    else:
+        first = (
+            "Save the report. Then stop the programs on this GPU and try to reset only this GPU (`sudo nvidia-smi -i "
+            f"{address} --gpu-reset`); if that hangs, reboot."
+        )
+    return remedy(
+        environment,
+        f"{first} To keep it from coming back, install {newer}.{without}",
+        "bug-report",
+        *(("without-gsp",) if spared else ()),
+        "reboot",
+    )
+
+
+def _open_module(environment: Environment, matrix: Matrix) -> bool:
+    return environment.driver.open_kernel_module.value is True or needs_open(environment, matrix)
+
+
+def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
+    """What the kernel log says before the failure, and what there is to check on a card or a module."""
+    power = seat_words(environment, "power cables and ", "")
+    last = seat_words(environment, "try the card in another machine.", f"contact the vendor: {BARE}.")
+    return remedy(
+        environment,
+        f"Read the lines before the failure in the kernel log; check {power}the firmware setting 'Above 4G decoding'; "
+        f"try a newer driver. If none of that helps, {last}",
+        "module-log",
+    )
