@@ -76,10 +76,10 @@ def program_moved(ground: Ground) -> Iterator[Finding]:
         if found is not None:
             yield stop(
                 faults.PROGRAM_MOVED,
-                f"the installer puts {row.program} into ~/{row.new}, not into ~/{row.old}, since {row.since}",
+                f"since {row.since}, the installer has put {row.program} into ~/{row.new}, not ~/{row.old}",
                 subject_of(found.line, found),
                 impact=f"The build stops: {row.program} is not found.",
-                fix=f"Write .../{row.new} in place of .../{row.old}, or pin the release that the installer fetches.",
+                fix=f"Replace ~/{row.old} with ~/{row.new}, or pin the release that the installer fetches.",
                 sources=row.sources,
             )
 

@@ -9,6 +9,7 @@ from envkit.base.wrap import hang
 from envkit.bench.measurement import NO_FRAMEWORK
 from envkit.bench.verdicts import Verdict
 from envkit.bench.work import least_time, tflops_of
+from envkit.checks.engine.evidence import many
 from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.bench import Reference
@@ -135,7 +136,7 @@ def _value(row: Verdict) -> str:
     one = row.measurement
     if one.value is None:
         return f"{one.problem}: {one.detail}" if one.detail else one.problem
-    spread = "" if one.spread is None else f" (spread {one.spread:.0%}, n {len(one.samples)})"
+    spread = "" if one.spread is None else f" (spread {one.spread:.0%}, {many(len(one.samples), 'run')})"
     return f"{one.value:.4g} {one.unit}{spread}"
 
 

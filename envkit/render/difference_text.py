@@ -39,7 +39,7 @@ _CALLED = {
     "pci_gpus.link.slot": "slot of {}",
     "pci_gpus.subsystem_id": "PCI subsystem id of {}",
     "system.os": "operating system",
-    "driver.driver_cuda_version": "highest CUDA of the driver",
+    "driver.driver_cuda_version": "newest CUDA version that the driver supports",
     "driver.cuda_device_count": "GPUs in CUDA",
     "driver.cuda_visible_count": "GPUs in CUDA with CUDA_VISIBLE_DEVICES",
     "driver.procfs_gpus": "GPUs of the kernel module",
@@ -49,7 +49,7 @@ _CALLED = {
     "pci_gpus.driver": "driver bound to {}",
     "pci_gpus.link.width_current": "PCIe lanes of {}",
     "pythons": "Python {}",
-    "pythons.frameworks": "CUDA of {}",
+    "pythons.frameworks": "CUDA version of {}",
     "pythons.cudnn_sublibraries": "cuDNN library {}",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from envkit.checks.engine.fact_words import QUOTED, fact_label
 from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.runner import plugins_of
 from envkit.documents.citations import seen_in
@@ -53,7 +54,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"- caused by {code(finding.because_of)}"
     for item in finding.evidence:
         place = seen_in(item)
-        yield f"- seen: {code(item.fact)} = {code(item.value)}" + (f" from {code(place)}" if place else "")
+        called = "" if item.fact == QUOTED else f"{prose(fact_label(item.fact))}: "
+        yield f"- seen: {called}{code(item.value)}" + (f" ({prose(place)})" if place else "")
     if finding.impact:
         yield f"- impact: {prose(finding.impact)}"
     if finding.remedy:

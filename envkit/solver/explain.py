@@ -61,7 +61,12 @@ def _generations_apart(query: Query) -> Verdict:
         first, last = cuda_span(gpu.compute_capability, tables)
         spans.append(f"{gpu} is supported by CUDA {first} to {last}")
     sources = tables.toolkits[-1].sources
-    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release supports all of them: {'; '.join(spans)}", sources)
+    return Verdict(
+        "gpu-runs-cuda",
+        "fail",
+        f"no CUDA release supports {'both' if len(spans) == 2 else 'all'} of them: {'; '.join(spans)}",
+        sources,
+    )
 
 
 def joint_reason(query: Query) -> Verdict:

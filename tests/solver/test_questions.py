@@ -192,7 +192,7 @@ def test_tensorflow_2_10_on_windows() -> None:
     assert str(plan.choice.builds[0].cuda) == "11.2" and plan.choice.os is None and plan.choice.runfiles == ()
     assert str(plan.choice.python) == "3.10" and plan.choice.python_source is None  # our ways to a Python are Linux's
     refused = refusal_of(ask("tensorflow==2.11", platform="windows"))
-    assert "no package for windows" in refused.conflicts[0].detail
+    assert "no package for Windows" in refused.conflicts[0].detail
     assert offers(refused, "framework") == ["tensorflow==2.10.1"]
 
 
@@ -454,7 +454,7 @@ def test_fermi_cards_are_none_of_their_kepler_namesakes() -> None:
 def test_a_companion_is_made_for_certain_systems() -> None:
     refused = refusal_of(ask("vllm", gpus=("GeForce RTX 3080",), platform="windows"))
     (conflict,) = refused.conflicts
-    assert conflict.between == ("vllm", "windows") and "not for windows" in conflict.detail and conflict.sources
+    assert conflict.between == ("vllm", "windows") and "not for Windows" in conflict.detail and conflict.sources
     assert offers(refused, "os") == ["wsl"]
 
 

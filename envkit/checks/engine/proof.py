@@ -19,8 +19,10 @@ def proven(environment: Environment, finding: Finding) -> Finding:
 
     Whether several facts fit each other is judged as they were told: the answer is about the facts.
     """
-    if environment.origin != PASTED or finding.status is not Status.OK:
+    if environment.origin != PASTED:
         return finding
+    if finding.status is not Status.OK:
+        return replace(finding, title=_not_in_text(finding.title))
     paths = dict.fromkeys(_path(item) for item in finding.evidence)
     if len(paths) > 1 or any(_is_shown(environment, item) for item in finding.evidence):
         return finding
@@ -31,6 +33,15 @@ def proven(environment: Environment, finding: Finding) -> Finding:
         else "the text shows nothing that this check needs"
     )
     return replace(finding, status=Status.UNKNOWN, title=title)
+
+
+def _not_in_text(title: str) -> str:
+    """What was not probed, as a reader of the text has it: nothing is probed in a text."""
+    for verb in (" was", " were"):
+        for asked in (" not probed", " not queried"):
+            if title.endswith(verb + asked):
+                return f"the text does not show {title.removesuffix(verb + asked)}"
+    return title.replace(" not probed", " not in this text")
 
 
 def _path(item: Evidence) -> str:

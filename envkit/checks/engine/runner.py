@@ -198,7 +198,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
         return _missing(unsure, seen[unsure])
-    title = f"not checked: a detail that this needs is unknown ({', '.join(map(in_words, paths)) or 'messages'})"
+    title = f"not enough is known to check this ({', '.join(map(in_words, paths)) or 'messages'})"
     return not_looked(environment, title, *paths)
 
 

@@ -211,8 +211,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     said = "Use a newer system, a container, or an older release of the framework."
     if not tells_framework(environment, matrix, messages):
         return Remedy(
-            "The program was built on a newer system. Run it in a container of that system (the GLIBC_ number shows "
-            "which), build it here from source, or use its build for an older system."
+            "The program was built on a newer system. Run it in a container with at least the glibc that the error "
+            "names (GLIBC_), build it here from source, or use its build for an older system."
         )
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:

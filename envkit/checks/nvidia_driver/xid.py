@@ -45,7 +45,7 @@ def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
         "machine, and power it off for a minute (a reboot is often not enough)."
     )
     then = (
-        "If the error comes back, contact the vendor: these modules have no cable or riser to check."
+        "If the error comes back, contact the vendor: SXM modules have no cables or riser to check."
         if has_nvswitch_board(environment)
         else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
         "one: if the fault follows the card, RMA the card. A different driver does not fix this."
@@ -168,8 +168,8 @@ def log_unread(environment: Environment) -> Outcome:
     rank=20,
     tier="L",
     explained_by=("bar-not-assigned", "external-power-missing", "optimus-gpu-off"),
-    fix="Save the log, drain and power off the machine, and check cooling, seating, cables, and riser; then RMA "
-    "the card.",
+    fix="Save the log, drain and power off the machine, and check cooling, seating, cables, and riser. If "
+    "it happens again, RMA the card.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -87,7 +87,7 @@ told_by_program(
         "openmp-loaded-twice",
         "Two copies of the OpenMP library were loaded into one process",
         impact="The second copy ends the program; the GPU is not involved.",
-        remedy="Install all packages from one source, so that there is one copy; with conda, the command below "
+        remedy="Install all packages from one source, so that there is one copy; with conda, nomkl "
         "switches to packages without MKL. KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can give wrong results.",
         steps=(fixed("conda install nomkl"),),
         status=Status.WARN,
