@@ -108,7 +108,8 @@ def _summary(found: Difference, page: Page) -> Iterator[str]:
         parts += [f"{many(unsure, word)} not checked in OLD"] if unsure else []
     parts += [f"{len(found.gone)} gone"] if found.gone else []
     parts += [f"{len(found.not_judged)} not checked in NEW"] if found.not_judged else []
-    yield page.head(", ".join(parts) + "." if parts else "No relevant changes.")
+    none = "No relevant changes in what both sides show." if found.not_compared else "No relevant changes."
+    yield page.head(", ".join(parts) + "." if parts else none)
 
 
 def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:

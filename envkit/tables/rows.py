@@ -14,8 +14,9 @@ from envkit.tables.loader import read, table
 
 _SYSTEMS = {
     "almalinux": "AlmaLinux", "amzn": "Amazon Linux", "azl": "Azure Linux", "centos": "CentOS", "cm": "CBL-Mariner",
-    "debian": "Debian", "fedora": "Fedora", "jetson": "Jetson", "kylin": "Kylin", "linux": "Linux", "opensuse": "openSUSE", "oraclelinux": "Oracle Linux",
-    "rhel": "RHEL", "rockylinux": "Rocky Linux", "sles": "SLES", "ubi": "UBI", "ubuntu": "Ubuntu", "windows": "Windows", "wsl": "WSL",
+    "debian": "Debian", "fedora": "Fedora", "jetson": "Jetson", "kylin": "Kylin", "linux": "Linux",
+    "opensuse": "openSUSE", "oraclelinux": "Oracle Linux", "rhel": "RHEL", "rockylinux": "Rocky Linux", "sles": "SLES",
+    "ubi": "UBI", "ubuntu": "Ubuntu", "windows": "Windows", "wsl": "WSL",
 }  # fmt: skip
 
 

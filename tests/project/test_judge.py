@@ -122,7 +122,7 @@ def test_without_a_gpu_what_is_installed_is_reported_and_the_verdict_is_unknown(
     request = request_of("--python 3.10 --os ubuntu22.04", matrix)
     report = project_report(str(file), request, matrix, gpu_meant=True)
     first = " ".join(str(report).split("\n\n")[0].split())
-    assert report.verdict.status is Status.UNKNOWN and "ubuntu22.04 x86_64, no GPU or driver, Python 3.10" in first
+    assert report.verdict.status is Status.UNKNOWN and "Ubuntu 22.04 x86_64, no GPU or driver, Python 3.10" in first
     assert "--gpu" in str(report) and "torch==2.6.0 installs" in str(report)
     assert project_report(str(file), request, matrix).verdict.status is Status.OK
     named = project_report(str(file), request_of(AMPERE, matrix), matrix, gpu_meant=True)
