@@ -80,7 +80,7 @@ def test_tensorflow_1_15_on_rtx_3090() -> None:
     (conflict,) = refused.conflicts
     assert "The closest is TensorFlow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
     assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
-    assert "PTX could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
+    assert "could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
 
 
@@ -173,7 +173,7 @@ def test_two_gpus_that_no_build_serves_name_both() -> None:
     (conflict,) = refused.conflicts
     assert len(conflict.between) >= 2 and any("K80" in part for part in conflict.between)
     assert any("B200" in part for part in conflict.between)
-    assert "no CUDA release supports all of them" in conflict.detail and "to 11.8" in conflict.detail
+    assert "no CUDA release supports both of them" in conflict.detail and "11.8 and older" in conflict.detail
     assert set(offers(refused, "gpu")) == {"NVIDIA B200", "Tesla K80"}
 
 
@@ -254,7 +254,7 @@ def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_
         (ask("tensorflow", gpus=("GeForce RTX 5070",)), "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"),
         (ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)), "nvidia-tensorflow"),
         (ask("tensorflow", architecture="aarch64"), "64-bit Arm"),
-        (ask("jax", gpus=("Tesla K80",)), "without the GPU"),
+        (ask("jax", gpus=("Tesla K80",)), "to run on the CPU"),
     ],
 )
 def test_what_is_known_to_work_is_reported_in_place_of_other_hardware(request_: Request, told: str) -> None:
