@@ -81,7 +81,7 @@ def chosen_build(
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
         told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
-        return Problem(Status.UNKNOWN, told, "Pin a release.")
+        return Problem(Status.UNKNOWN, told, "Write the version as the index does.")
     if wanted.tool == "pip" and _is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is a retired package name; installing it fails by design"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")

@@ -41,7 +41,7 @@ def refuse_system(text: str) -> None:
     from envkit.tables.loader import read
 
     if text.lower().startswith("jetson"):
-        raise RequestError(f"--os: {text!r} is not an operating system.", "For a Jetson: --gpu 'Jetson AGX Orin'.")
+        raise RequestError(f"--os: {text!r} is not an operating system.", "Pass the board: --gpu 'Jetson AGX Orin'.")
     row = next((row for row in read(ForeignSystem) if re.match(rf"{row.word}(?![a-z])", text.lower())), None)
     if row is not None:
         raise RequestError(f"--os: envkit does not plan for {row.title}: {row.reason}.", "Example: --os ubuntu24.04")

@@ -72,7 +72,7 @@ APT_KEY_ROTATED = image_fault(
 
     In older images, apt-get update stops with "NO_PUBKEY A4B469963BF863CC" until the repository is removed or the new
     key is added. So it does where a Dockerfile adds the repository with the old key, 7fa2af80.""",
-    fix="Before apt-get update: rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list.",
+    fix="Before apt-get update: rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list",
     references=threads("NVIDIA/nvidia-docker#1632", "pytorch/builder#1025", "tensorflow/tensorflow#56085"),
 )
 ARCHIVE_GONE = image_fault(
