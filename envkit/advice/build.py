@@ -153,7 +153,7 @@ def _cables(machine: Machine) -> Iterator[Judgement]:
         elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
             least = ceil((watts - slot.value) / plug.value) if watts else 0
             message = f"{card.name}: power connectors unknown; check the card" + (
-                f" (it needs {_counted(least, '8-pin plug')} or the equivalent: {plug.text})" if least else ""
+                f" (it needs {_counted(least, '8-pin connector')} or the equivalent: {plug.text})" if least else ""
             )
             yield Judgement("unknown", "cables", message, slot.sources)
 
@@ -182,7 +182,7 @@ def _lane(board: Card, lanes: int, generation: int | None, together: int, count:
     if row is None:
         return Judgement("unknown", "lanes", f"{name} in x{lanes}: its PCIe generation is unknown", board.sources)
     rate = row.megabytes_per_lane * width / 1000
-    message = f"{name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s" + (" each" if count > 1 else "")
+    message = f"{name} on PCIe {row.generation}.0 x{width}: {rate:.1f} GB/s" + (" each" if count > 1 else "")
     sources = (*row.sources, *full.sources)
     if rate >= full.value:
         return Judgement("ok", "lanes", message, sources)

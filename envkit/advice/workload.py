@@ -188,7 +188,7 @@ def _transformer(words: WorkloadWords, parameters: int, persona: Persona | None)
 
 
 _CHECKPOINTING_TOLD = {
-    "selective": "attention does not store its scores, as in FlashAttention (--checkpointing none: stored)",
+    "selective": "attention does not store its scores, as in FlashAttention (with --checkpointing none, it does)",
     "full": "full gradient checkpointing, as is usual for LoRA (--checkpointing)",
 }
 

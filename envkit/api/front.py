@@ -66,7 +66,7 @@ def _path(place: str | PathLike[str], argument: str) -> str:
     """The path as a command takes it; `-` is a file here, not the input of the program that calls."""
     name = fspath(place)
     if "\0" in name:
-        raise SourceError(f"{argument}: {name!r} is not a path.", "Name a file that exists.")
+        raise SourceError(f"{argument}: {name!r} is not a path.", "Pass a file that exists.")
     return path.join(path.curdir, name) if name == "-" else name
 
 

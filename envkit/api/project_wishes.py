@@ -44,7 +44,7 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
     if not asked.frameworks:
         raise RequestError(
             f"{_OPTION}: {', '.join(names)} names no framework that envkit knows.",
-            "Name one with --framework; envkit matrix frameworks lists them.",
+            "Choose one with --framework; envkit matrix frameworks lists them.",
         )
     is_list = manifests[-1].kind == "requirements" and not manifests[-1].locked
     files = (*names, os.path.join(os.path.dirname(names[-1]), _PYPROJECT)) if beside is not None else names
@@ -63,7 +63,7 @@ def _files(path: str) -> tuple[str, ...]:
     if not found:
         raise SourceError(
             f"{_OPTION}: {path} has no project file.",
-            f"Name a file, or a directory that has one of {', '.join((*WRITTEN, *PINS))}.",
+            f"Pass a file, or a directory that has one of {', '.join((*WRITTEN, *PINS))}.",
         )
     return found
 

@@ -90,7 +90,7 @@ def _required(files: CaptureFolder, name: str) -> Json:
     if data is None:
         raise SourceError(
             f"{files.path} is not a capture: it contains no {name}.",
-            "Record one with `envkit capture DIR`, or name the files in it one by one.",
+            "Record one with `envkit capture DIR`, or pass the files in it.",
         )
     return data
 

@@ -159,7 +159,7 @@ class Bench:
             interpreter = interpreter_of(self._host, path)
             if interpreter is None or not self._host.status(path).known:
                 raise RequestError(
-                    f"--python: {path} is not a Python interpreter.", "Name the python of an environment."
+                    f"--python: {path} is not a Python interpreter.", "Pass the Python interpreter of an environment."
                 )
             named.append(path)
         return named or [one.executable for one in interpreters(self._host)]

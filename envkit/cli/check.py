@@ -130,7 +130,7 @@ def _fixed(
     from envkit.host.limits import limited
 
     if len(files) > 1:
-        raise RequestError("--fix works on one file at a time.", "Name one.")
+        raise RequestError("--fix works on one file at a time.", "Pass one.")
     with limited(f"check: {files[0]}"):
         text, change, report = project_change(files[0], request, matrix, extras, gpu_meant=gpu_meant)
         return show_change(text, change, report, output)

@@ -66,7 +66,7 @@ def configured_mirrors() -> Mirrors:
 
 def _read(path: str) -> str | None:
     """The text of the config file, None where there is none."""
-    hint = "Fix it or name another with ENVKIT_CONFIG."
+    hint = "Fix it, or set ENVKIT_CONFIG to another file."
     if not os.path.lexists(path):
         return None
     from envkit.host.user_file import opened

@@ -49,7 +49,7 @@ def diff(old: str, new: str, as_json: bool, mask: bool, verbose: bool, output: s
     from envkit.tables import Matrix
 
     if old == new == "-":
-        raise RequestError("OLD and NEW cannot both be standard input.", "Name a file for one of them.")
+        raise RequestError("OLD and NEW cannot both be standard input.", "Pass a file for one of them.")
     checks, matrix = all_checks(), Matrix.load()
     environments = [recorded(source, option) for source, option in ((old, "OLD"), (new, "NEW"))]
     with limited(f"{old}, {new}", FOREIGN_S):

@@ -83,7 +83,8 @@ Examples:
     multiple=True,
     metavar="PATH",
     shell_complete=complete_file,
-    help="Check this Python or environment instead of the active one, PATH's, and the working directory's. Repeatable.",
+    help="Check this Python or environment instead of the active one, the one on $PATH, and the working "
+    "directory's. Repeatable.",
 )
 @click.option(
     "--assume",

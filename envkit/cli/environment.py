@@ -59,7 +59,7 @@ def _interpreter(path: str) -> str:
     if python is None or ":" in python or not os.path.basename(python).startswith("python"):
         raise RequestError(
             f"--python: {path or 'an empty path'} is not a Python interpreter or an environment.",
-            "Name an interpreter, such as /opt/venv/bin/python, or the directory of an environment.",
+            "Pass an interpreter, such as /opt/venv/bin/python, or the directory of an environment.",
         )
     return python
 
@@ -86,7 +86,7 @@ def say(line: str) -> None:
 def under_root(root: str) -> Environment:
     """What is observed in a mounted file system or unpacked image. Raises SourceError."""
     if not os.path.isdir(root):
-        raise SourceError(f"--root: {root} is not a directory.", "Name the directory where the file system is mounted.")
+        raise SourceError(f"--root: {root} is not a directory.", "Pass the directory where the file system is mounted.")
     from envkit.host.root import RootHost
     from envkit.probe.collect import collect
 
@@ -132,7 +132,7 @@ def _standard_input(option: str) -> str:
     from envkit.ingest.sources import read_stream
 
     if sys.stdin is None:
-        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
+        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or pass a file.")
     try:
         if at_terminal(sys.stdin):
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on an empty line"
@@ -140,5 +140,5 @@ def _standard_input(option: str) -> str:
         return read_stream(sys.stdin.buffer, "standard input", option)
     except OSError as error:
         raise SourceError(
-            f"{option} -: cannot read standard input: {error.strerror}.", "Pipe a text into it, or name a file."
+            f"{option} -: cannot read standard input: {error.strerror}.", "Pipe a text into it, or pass a file."
         ) from error

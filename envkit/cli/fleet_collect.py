@@ -39,7 +39,9 @@ def collect(folder: RunFolder, run: Run, program: str) -> None:
     try:
         bundle(f"{engine}/{ZIPAPP}")
     except OSError as error:
-        raise OutputError(f"cannot write {engine}: {error.strerror}.", "Name another directory with --out.") from error
+        raise OutputError(
+            f"cannot write {engine}: {error.strerror}.", "Choose another directory with --out."
+        ) from error
     own = variables(os.environ, engine, run.config) | {"ENVKIT_ARRIVED": f"{place}/{ARRIVED}"}
     asked: list[str] = []
 

@@ -48,7 +48,9 @@ _OPTIONS = [
         help="Also write passing_nodes.txt, failing_nodes.txt, and unknown_nodes.txt to DIR.",
     ),
     click.option("--strict", is_flag=True, help="Warnings, unknown hosts, and drift also make the exit status 1."),
-    click.option("--mask", is_flag=True, help="Number the hosts, and redact names, addresses, and serial numbers."),
+    click.option(
+        "--mask", is_flag=True, help="Replace host names with numbers, and redact names, addresses, and serial numbers."
+    ),
     click.option("--verbose", "-v", is_flag=True, help="Also show traits without a majority."),
 ]
 

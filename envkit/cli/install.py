@@ -133,8 +133,8 @@ def install(**given: Any) -> int:
     Only the script goes to stdout; the plan goes to stderr. The script is
     plain bash, needs no Python, is idempotent and resumable, and supports
     --verify-only and --rollback. "bash install.sh --help" lists its options.
-    With --os windows, it is a PowerShell script, or the reason why WSL 2 is
-    the way.
+    With --os windows, it is a PowerShell script, or an explanation of why
+    to use WSL 2.
     Jetson: run "sudo apt-get update && sudo apt-get install nvidia-jetpack".
     """
     from envkit.install.plan import script_plan

@@ -87,7 +87,7 @@ def write_output(text: str, path: str | None, executable: bool = False, told: st
         say(f"Wrote {path}. {told}".rstrip())
         return
     if sys.stdout is None:
-        raise OutputError("stdout is closed.", "Name a file with --output.")
+        raise OutputError("stdout is closed.", "Pass a file with --output.")
     click.echo(_with_end(text), nl=False)
 
 

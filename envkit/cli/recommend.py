@@ -365,8 +365,8 @@ def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers:
     owned = cards_named(options.owned, cards, "--owned")[0]
     step = step_on(owned, judge.loads(1))
     told = tuple(
-        f"{offer.gpus} x {offer.card.name} is {times_as_fast(offer.step, step):.1f} times as fast at best"
-        f" as your {owned.name}"
+        f"at best, {offer.gpus} \u00d7 {offer.card.name} is {times_as_fast(offer.step, step):.1f} times as fast as "
+        f"your {owned.name}"
         for offer in offers
         if step and offer.step and offer.card is not owned
     )
@@ -378,7 +378,8 @@ def _about_instances(instances: dict[str, list[CloudInstance]]) -> tuple[str, ..
     rows = [row for some in instances.values() for row in some]
     if not rows:
         return ()
-    providers = ", ".join(sorted({row.provider for row in rows}))
+    names = sorted({row.provider for row in rows})
+    providers = f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 1 else names[0]
     oldest, newest = min(row.as_of for row in rows), max(row.as_of for row in rows)
     return (f"instance types are from {providers} only, as of {oldest} to {newest}, and the list is not complete",)
 

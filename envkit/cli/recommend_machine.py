@@ -96,7 +96,7 @@ def _machine(given: dict[str, Any], matrix: Matrix, present: tuple[Present, ...]
             if given["target"]
             else ("Add --target this to check this machine as it is.")
         )
-        raise RequestError("--gpu is missing: name a card.", told)
+        raise RequestError("--gpu is missing: pass a card.", told)
     cards = all_cards(matrix)
     planned = []
     for word in given["gpus"]:

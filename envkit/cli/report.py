@@ -38,7 +38,7 @@ def doubts(reports: Sequence[Report], fail_on: str) -> str:
         return ""
     paths = dict.fromkeys(path for one in silent for path in unseen(one.environment))
     lacking = ", ".join(map(in_words, paths)) or "a check that was asked for"
-    return f"Exit status 1, because --fail-on unknown was given and this could not be checked: {lacking}."
+    return f"Exit status 1, because --strict (--fail-on unknown) was given and this could not be checked: {lacking}."
 
 
 def told(reports: Sequence[Report]) -> str:

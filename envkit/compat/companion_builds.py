@@ -9,6 +9,7 @@ from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
 from envkit.tables.pairs import CompanionBuilds
+from envkit.tables.rows import os_title
 
 
 @lru_cache(maxsize=1)
@@ -30,8 +31,8 @@ def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | N
     rows = companion_builds(package, spec)
     if not rows or any(platform in row.platforms for row in rows):
         return None
-    known = ", ".join(dict.fromkeys(one for row in rows for one in row.platforms))
-    detail = f"{package}{spec} is built for {known}, not for {platform}"
+    known = ", ".join(dict.fromkeys(os_title(one) for row in rows for one in row.platforms))
+    detail = f"{package}{spec} is built for {known}, not for {os_title(platform)}"
     return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
 
 

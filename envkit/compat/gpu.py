@@ -96,7 +96,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
             )
         return (
             "warn",
-            f"has no binary kernels for {label}; the driver JIT-compiles its PTX ({ptx}), which makes the first "
+            f"has no binary kernels for {label}; the driver JIT-compiles the PTX in it ({ptx}), which makes the first "
             "start slow",
         )
     if build.sass is None and build.min_compute_capability is not None:
@@ -189,8 +189,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
             sources,
         )
     detail = (
-        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. Its PTX could be JIT-compiled, but the "
-        f"CUDA {cuda} libraries (cuBLAS) and the cuDNN built for them have no kernels for this GPU"
+        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. PTX from CUDA {cuda} could be "
+        f"JIT-compiled, but cuBLAS {cuda} and the cuDNN built for it have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)
 

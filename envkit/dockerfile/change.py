@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit.checks.containers import image_faults
 from envkit.checks.engine.findings import Finding, Status
-from envkit.dockerfile.repairs import IN_PLACE_OF, repairs_of
+from envkit.dockerfile.repairs import REPLACED, WITH, repairs_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -48,13 +48,13 @@ def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix
 
 def _without_passing(told: Sequence[str], said: str) -> Iterator[str]:
     """What was said before and now, without an image that has only been on the way to another."""
-    new, _, old = said.partition(IN_PLACE_OF)
+    old, _, new = said.removeprefix(REPLACED).partition(WITH)
     for one in told:
-        middle, replaced, first = one.partition(IN_PLACE_OF)
-        if not (replaced and old and middle == old):
+        first, replaced, middle = one.removeprefix(REPLACED).partition(WITH)
+        if not (replaced and new and middle == old):
             yield one
         else:
-            said = f"{new}{IN_PLACE_OF}{first}"
+            said = f"{REPLACED}{first}{WITH}{new}"
     yield said
 
 

@@ -184,7 +184,7 @@ def _wheels(found: Contents) -> Iterator[Finding]:
                 f" {python}",
                 subject_of(line, wheel.file),
                 impact="pip stops: the wheel is not supported on this platform.",
-                remedy=Remedy("Use the wheel for that Python, or name its index instead of the file."),
+                remedy=Remedy("Use the wheel for that Python, or specify its index instead of the file."),
             )
 
 

@@ -108,7 +108,7 @@ def _without_latest(repository: str, image: str, subject: str, stops: str) -> Fi
     row = next(known for known in read(WithoutLatest) if known.repository == repository)
     unsaid = "" if image.endswith(":latest") else f"{image} without a tag means {repository}:latest, and "
     title = f"{unsaid}there is no tag latest of {repository}"
-    fix = "Name a release: its tags are listed in NVIDIA's NGC catalog."
+    fix = "Use a release: its tags are listed in NVIDIA's NGC catalog."
     return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=row.sources)
 
 
@@ -149,7 +149,7 @@ def _not_on_record(
 ) -> Finding:
     if without is not None:
         title = f"{image} cannot exist: there is no PyTorch {without[0]} for CUDA {without[1]}"
-        fix = "Name a tag whose CUDA that release was built for."
+        fix = "Use a tag with the CUDA that this release was built for."
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if other is not None:
         title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"
@@ -190,7 +190,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
     named = Version.find(tag)
     if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
-        fix = "Name a CUDA release that exists: envkit matrix image_tags"
+        fix = "Use a CUDA release that exists: envkit matrix image_tags"
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _lacks_its_patch(named, matrix):
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
@@ -212,7 +212,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
     fix = (
         nearest_tag(as_row(tag, matrix), matrix, meant)
         if named is not None
-        else "Name a tag known to envkit: envkit matrix image_tags"
+        else "Use a tag known to envkit: envkit matrix image_tags"
     )
     return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(fix))
 

@@ -141,7 +141,7 @@ def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
                 "--torch-backend=auto chooses the CPU build of torch, because there is no driver while an image is "
                 "being built",
                 subject_of(package.line, f"{package.name}{package.spec}"),
-                remedy=Remedy("Name the CUDA of the build: --torch-backend=cu…."),
+                remedy=Remedy("Specify the CUDA of the build: --torch-backend=cu…."),
             )
             return
 

@@ -115,7 +115,7 @@ def _instruction(whole: Text, line: int) -> Instruction:
     word = _WORD.match(text)
     keyword = word.group(1).upper() if word else ""
     if word is None or not _KEYWORD.fullmatch(keyword):
-        raise SourceError(f"line {line}: {text.split(' ')[0]!r} is not a Dockerfile instruction.", "Name a Dockerfile.")
+        raise SourceError(f"line {line}: {text.split(' ')[0]!r} is not a Dockerfile instruction.", "Pass a Dockerfile.")
     position = word.end()
     flags: dict[str, list[str]] = {}
     while flag := _FLAG.match(text, position):

@@ -26,7 +26,7 @@ from envkit.tables.rows import ImageTag, OperatingSystem, os_title
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-IN_PLACE_OF = " in place of "
+REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
 _TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
 _CONTINUED = regex(r"\\\s*$")
@@ -151,7 +151,7 @@ class _From:
     def other(self, image: str) -> tuple[Sequence[str], str]:
         """The lines with another image, and what of them is other."""
         line = self.lines[self.index].replace(self.base.image, image, 1)
-        return _other_line(self.lines, self.index, line), f"{image}{IN_PLACE_OF}{self.base.image}"
+        return _other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
 
 
 def _from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
@@ -201,7 +201,10 @@ def _to_the_archive(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
     for row in read(Repair):
         name = os_title(row.os_id)
         if name in finding.title or name.rstrip("0123456789.") in finding.title:
-            yield _with_line(lines, finding, f"RUN {row.command}", after_from=True), f"the archive of {name.split()[0]}"
+            yield (
+                _with_line(lines, finding, f"RUN {row.command}", after_from=True),
+                f"pointed apt to the archive of {name.split()[0]}",
+            )
             return
 
 
@@ -212,7 +215,7 @@ def _with_lists(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Itera
     index = line_of(finding) - 1
     changed = _INSTALLS.sub(lambda found: f"{found[1]} update && {found[0]}", lines[index], count=1)
     if changed != lines[index]:
-        yield _other_line(lines, index, changed), "apt-get update in the same RUN"
+        yield _other_line(lines, index, changed), f"added apt-get update to line {index + 1}"
 
 
 def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -223,7 +226,7 @@ def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
             name = f"/pip/{python.release(2)}{_SCRIPT}"
             yield (
                 _other_line(lines, index, line.replace(_SCRIPT, name, 1)),
-                f"get-pip.py for Python {python.release(2)}",
+                f"chose get-pip.py for Python {python.release(2)}",
             )
 
 
@@ -231,7 +234,7 @@ def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
     for index in range(line_of(finding) - 1, _start(lines, line_of(finding) - 1) - 1, -1):
         changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
         if changed != lines[index]:
-            yield _other_line(lines, index, changed), "--no-build-isolation"
+            yield _other_line(lines, index, changed), "added --no-build-isolation"
             return
 
 
@@ -241,7 +244,7 @@ def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     words = lines[index].split()
     alone = len(words) == 2 or (len(words) == 3 and "=" not in words[1])  # ENV NAME=value, ENV NAME value
     if words and words[0].upper() == "ENV" and alone and not _CONTINUED.search(lines[index]):
-        yield [*lines[:index], *lines[index + 1 :]], f"no {words[1].partition('=')[0]}"
+        yield [*lines[:index], *lines[index + 1 :]], f"removed {words[1].partition('=')[0]}"
 
 
 def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -255,9 +258,9 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
     if not rest.strip(" \t\\"):
         if not _CONTINUED.search(rest) and before:
             before[-1] = _CONTINUED.sub("", before[-1]).rstrip()
-        yield [*before, *after], f"no {name}"
+        yield [*before, *after], f"removed {name}"
     else:
-        yield [*before, rest.rstrip() if not _CONTINUED.search(rest) else rest, *after], f"no {name}"
+        yield [*before, rest.rstrip() if not _CONTINUED.search(rest) else rest, *after], f"removed {name}"
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -279,7 +282,7 @@ def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Itera
         suffix = torch["version"].partition("+")[2]
         tail = f"+{suffix}" if suffix and "+" in named["version"] else ""
         other = f"{named['name']}=={fit[-1].version}{tail}"
-        yield _other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{other}{IN_PLACE_OF}{named[0]}"
+        yield _other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
 
 
 _REPAIRS: Mapping[str, Repairs] = {

@@ -63,7 +63,7 @@ def read_stages(text: str) -> tuple[BuildStage, ...]:
         stages.append(_stage(group, outer, stages, names))
         names.setdefault(stages[-1].name, stages[-1].index)
     if not stages:
-        raise SourceError("there is no FROM instruction in it.", "Name a Dockerfile.")
+        raise SourceError("there is no FROM instruction in it.", "Pass a Dockerfile.")
     return tuple(stages)
 
 

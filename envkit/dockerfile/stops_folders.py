@@ -52,7 +52,7 @@ def _stop(command: ShellCommand, needed: str, here: str, lost: str) -> Finding:
         f"there is no {needed} in {here}: the cd to {lost} ended with its own RUN",
         command_subject(command),
         impact="The build stops: the file is not found.",
-        fix=f"Write WORKDIR {lost} in place of RUN cd {lost}, or join the two commands with &&.",
+        fix=f"Replace RUN cd {lost} with WORKDIR {lost}, or join the two commands with &&.",
     )
 
 

@@ -58,7 +58,7 @@ def native_code(ground: Ground) -> Iterator[Finding]:
                 f"{word} asks for the GPU of the machine that builds, and there is none while an image is being built",
                 command_subject(step.command),
                 impact="nvcc compiles for its oldest architecture, or stops.",
-                remedy=Remedy("Name the architectures of your GPUs in its place."),
+                remedy=Remedy("List the architectures of your GPUs instead."),
             )
             return
 

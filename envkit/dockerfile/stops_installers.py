@@ -48,7 +48,7 @@ def glibc_of_installer(ground: Ground) -> Iterator[Finding]:
                 f"{needs.title} needs glibc {needs.glibc} or newer; {system.title} has {system.glibc}",
                 command_subject(step.command),
                 impact="The build stops with: Installer requires GLIBC.",
-                fix="Start from a newer distribution, or name an older release of the installer.",
+                fix="Start from a newer distribution, or use an older release of the installer.",
                 sources=needs.sources,
             )
             return
@@ -97,7 +97,7 @@ def other_cuda_version(ground: Ground) -> Iterator[Finding]:
         if named is not None and named["version"] != f"{named['major']}.{named['minor']}":
             release = f"{named['major']}.{named['minor']}"
             told = f"{word.partition('=')[0]} belongs to CUDA {release}, and has no version {word.partition('=')[2]}"
-            yield _no_version(word, told, "Omit the version, or name one from that CUDA release.")
+            yield _no_version(word, told, "Omit the version, or pass one from that CUDA release.")
             return
 
 
@@ -136,7 +136,7 @@ def gone_commands(ground: Ground) -> Iterator[Finding]:
                 f"{system.title} has no command {row.command}",
                 command_subject(step.command),
                 impact=f"The build stops: {row.command} is not found.",
-                fix="Store the key in /usr/share/keyrings, and name it with signed-by.",
+                fix="Store the key in /usr/share/keyrings, and refer to it with signed-by.",
                 sources=row.sources,
             )
             return

@@ -49,6 +49,6 @@ def old_key(ground: Ground) -> Iterator[Finding]:
                 "NVIDIA's repository is added with its old key: apt-get update fails",
                 command_subject(command),
                 impact="The build stops with: NO_PUBKEY A4B469963BF863CC.",
-                fix="Install cuda-keyring from the same place, or fetch 3bf863cc.pub in place of 7fa2af80.pub.",
+                fix="Install cuda-keyring from the same place, or fetch 3bf863cc.pub instead of 7fa2af80.pub.",
             )
             return

@@ -37,7 +37,7 @@ def python_too_old(ground: Ground) -> Iterator[Finding]:
                 f"{name} from its repository needs Python {row.python} or newer, and this is Python {python}",
                 command_subject(step.command, word.line),
                 impact="The build stops with: requires a different Python.",
-                fix=f"Name a tag of {name} that takes Python {python}, or use a newer Python.",
+                fix=f"Use a tag of {name} that takes Python {python}, or use a newer Python.",
                 sources=row.sources,
             )
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import month_name
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
@@ -76,12 +77,18 @@ def program_moved(ground: Ground) -> Iterator[Finding]:
         if found is not None:
             yield stop(
                 faults.PROGRAM_MOVED,
-                f"the installer puts {row.program} into ~/{row.new}, not into ~/{row.old}, since {row.since}",
+                f"since {_month(row.since)}, the installer has put {row.program} into ~/{row.new}, not ~/{row.old}",
                 subject_of(found.line, found),
                 impact=f"The build stops: {row.program} is not found.",
-                fix=f"Write .../{row.new} in place of .../{row.old}, or pin the release that the installer fetches.",
+                fix=f"Replace ~/{row.old} with ~/{row.new}, or pin the release that the installer fetches.",
                 sources=row.sources,
             )
+
+
+def _month(word: str) -> str:
+    """`October 2021` of `2021-10`."""
+    year, _, month = word.partition("-")
+    return f"{month_name[int(month)]} {year}"
 
 
 def _calls(step: Step, row: MovedProgram, ground: Ground) -> Iterator[Word]:

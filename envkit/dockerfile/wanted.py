@@ -81,7 +81,7 @@ def chosen_build(
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
         told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
-        return Problem(Status.UNKNOWN, told, "Pin a release.")
+        return Problem(Status.UNKNOWN, told, "Write the version as the index does.")
     if wanted.tool == "pip" and _is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is a retired package name; installing it fails by design"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
@@ -182,7 +182,7 @@ def _of_variant(
         return Problem(
             Status.FAIL,
             told,
-            f"Use {option} instead." if option else "Name the index for that suffix.",
+            f"Use {option} instead." if option else "Specify the index for that suffix.",
             _newest(of_cuda),
         )
     if wanted.variant:
@@ -193,7 +193,7 @@ def _of_variant(
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
         told = f"envkit does not know {wanted.package}{wanted.spec} on the default index"
-        return Problem(Status.UNKNOWN, told, f"{place} has it: name that index." if place else "Name its index.")
+        return Problem(Status.UNKNOWN, told, f"{place} has it: name that index." if place else "Specify its index.")
     places = {place.rstrip("/") for place in wanted.places.split()}
     return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
 
@@ -227,7 +227,7 @@ def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) ->
     """The rows for the CUDA that conda is reported; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
         told = f"Nothing here determines which CUDA version conda chooses for {wanted.package}{wanted.spec}, if any"
-        return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
+        return Problem(Status.UNKNOWN, told, "Specify it, such as pytorch-cuda or cuda-version.")
     of_cuda = [
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
     ]
@@ -264,7 +264,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
                 f"Which CUDA {wanted.package} {alike[-1].version} uses cannot be inferred from the packages next to it"
             )
             offered = ", ".join(sorted({name for build in alike for name in _companions(build)}))
-            return Problem(Status.UNKNOWN, told, f"Name one of {offered}." if offered else "See envkit resolve.")
+            return Problem(Status.UNKNOWN, told, f"Specify one of {offered}." if offered else "See envkit resolve.")
         alike = beside
     return max(alike, key=lambda build: (build.on_pypi, build.cuda or build.version))
 

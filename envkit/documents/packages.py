@@ -69,7 +69,7 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
     reason = beyond_packages(plan)
     if reason:
         instead = plan_commands(plan, mirrors)
-        hint = f"Run: {instead[0]}" if instead else "Name one with --framework."
+        hint = f"Run: {instead[0]}" if instead else "Choose one with --framework."
         raise EnvkitError(f"--format {form}: {reason}.", hint)
     choice = plan.choice
     return PackageList(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit.checks.engine.fact_words import in_a_line
 from envkit.checks.engine.findings import Finding
 from envkit.documents.citations import seen_in
+from envkit.model import Problem
+
+_NOT_SEEN = ("", Problem.NOT_LOOKED.value)  # values of what nobody has looked at
 
 
 def named(finding: Finding) -> str:
@@ -21,6 +25,6 @@ def paragraphs(finding: Finding) -> Iterator[str]:
         yield f"Caused by {finding.because_of}; fixing that fixes this, too."
     if finding.remedy:
         yield "\n".join((f"Fix: {finding.remedy.summary}", *(f"$ {line}" for line in finding.remedy.commands)))
-    seen = [(item.fact, item.value, seen_in(item)) for item in finding.evidence]
+    seen = [(in_a_line(item), seen_in(item)) for item in finding.evidence if item.value not in _NOT_SEEN]
     if seen:
-        yield "\n".join(f"Seen: {fact} = {value}" + (f" ({place})" if place else "") for fact, value, place in seen)
+        yield "\n".join(f"Seen: {told}" + (f" ({place})" if place else "") for told, place in seen)

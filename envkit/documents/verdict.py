@@ -43,7 +43,7 @@ _COUNTED = {
     "error": "broke",
 }
 _LEADS = {
-    Confidence.CERTAIN: "What is wrong: ",
+    Confidence.CERTAIN: "Root cause: ",
     Confidence.LIKELY: "Most likely: ",
     Confidence.POSSIBLE: "Possibly: ",
 }

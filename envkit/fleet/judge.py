@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import SourceError
 from envkit.base.pci import ADDRESS
 from envkit.base.shown import inert
+from envkit.checks.engine.fact_words import in_a_line
 from envkit.checks.engine.findings import Finding, Outcome, Status
 from envkit.checks.engine.runner import guarded, run_checks
 from envkit.documents.verdict import Verdict, unread, verdict
@@ -118,7 +119,7 @@ def _cause(findings: Sequence[Finding], answer: Verdict) -> Cause:
         finding.title,
         alike(finding.subject),
         finding.confidence.value,
-        f"{seen.fact} = {seen.value}"[:_LONGEST] if seen else "",
+        in_a_line(seen)[:_LONGEST] if seen else "",
         remedy.summary if remedy else "",
         remedy.commands if remedy else (),
     )

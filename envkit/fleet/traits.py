@@ -132,6 +132,37 @@ COMPARED = (GPU, *(trait.key for trait in TRAITS))
 KEYS = (*COMPARED, GROUP)
 
 
+_LABELS = {
+    "acs": "ACS",
+    "cuda_link": "/usr/local/cuda symlink",
+    "cuda_toolkits": "CUDA toolkits",
+    "cudnn": "cuDNN",
+    "container_toolkit": "NVIDIA Container Toolkit",
+    "docker": "Docker",
+    "docker_runtime": "Docker runtime",
+    "ecc": "ECC",
+    "fabric_manager": "Fabric Manager version",
+    "fabric_manager_state": "Fabric Manager",
+    "gpu": "GPU",
+    "gpu_count": "number of GPUs",
+    "infiniband": "InfiniBand devices",
+    "iommu": "IOMMU",
+    "mig": "MIG",
+    "numa_nodes": "NUMA nodes",
+    "os": "operating system",
+    "pcie_generation": "PCIe generation",
+    "pcie_width": "PCIe lanes",
+    "pythons": "Python versions",
+    "secure_boot": "Secure Boot",
+    "vbios": "VBIOS",
+}
+
+
+def trait_label(key: str) -> str:
+    """What reports call a trait; its key is for files and options."""
+    return _LABELS.get(key) or key.replace("_", " ")
+
+
 def traits_of(environment: Environment) -> dict[str, str]:
     """The traits of a machine that are known."""
     told = {trait.key: _told(trait, environment) for trait in TRAITS}

@@ -97,7 +97,7 @@ def _copy(name: str, folder: str) -> None:
         shutil.copyfile(name, target)
     except OSError as error:
         raise SourceError(
-            f"cannot read {name}, which the image needs: {error.strerror}.", "Name a file in this directory."
+            f"cannot read {name}, which the image needs: {error.strerror}.", "Use a file in this directory."
         ) from error
 
 

@@ -41,7 +41,7 @@ class Journal:
             (parent / name / _COPIES).mkdir(mode=0o700, parents=True)
             os.chmod(parent / name, 0o700)
         except OSError as error:
-            hint = "Name another place with ENVKIT_STATE_DIR."
+            hint = "Set ENVKIT_STATE_DIR to another directory."
             raise OutputError(f"--fix: cannot write {parent}: {error.strerror}.", hint) from error
         journal = cls(parent / name)
         journal.write({"event": "begun", **about})

@@ -57,7 +57,7 @@ def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[No
         signal.signal(signal.SIGPROF, before)
         sys.unraisablehook = watch.others_lost
     if watch.beyond:
-        raise LimitError(f"{what}: reading it takes over {watch.beyond}.", "Name a smaller or simpler file.")
+        raise LimitError(f"{what}: reading it takes over {watch.beyond}.", "Pass a smaller or simpler file.")
 
 
 class _Watch:

@@ -39,10 +39,10 @@ class NewFolder:
 def new_folder(directory: str) -> Iterator[NewFolder]:
     """The folder `directory`, which must not hold anything yet. Raises OutputError; then nothing is left behind."""
     if not directory:
-        raise OutputError("The name of the directory is empty.", "Name a new directory.")
+        raise OutputError("The name of the directory is empty.", "Choose a new directory.")
     target = Path(directory)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise OutputError(f"{directory} is not empty.", "Name a new directory.")
+        raise OutputError(f"{directory} is not empty.", "Choose a new directory.")
     # Named before it is there: a signal between the two leaves nothing.
     work = target.parent / f".{target.name}-{os.getpid()}-{os.urandom(4).hex()}"
     try:
@@ -54,7 +54,9 @@ def new_folder(directory: str) -> Iterator[NewFolder]:
             target.rmdir()
         work.rename(target)
     except OSError as error:
-        raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a directory elsewhere.") from error
+        raise OutputError(
+            f"{directory} cannot be written: {error.strerror}.", "Choose a directory elsewhere."
+        ) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

@@ -127,13 +127,13 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
             if os.path.isfile(os.path.join(path, _LOCK)):
                 with _locked(path):  # a run at work is the better reason
                     pass
-            raise OutputError(f"{path} is not empty.", "Name a new directory with --out, or add --resume.")
+            raise OutputError(f"{path} is not empty.", "Choose a new directory with --out, or add --resume.")
         os.makedirs(results, mode=0o700, exist_ok=True)
         link = next(_links(path), None)
         if link is not None:  # what is written through it would land in a place that nobody named
-            raise OutputError(f"{link} is a link.", "Name a new directory with --out.")
+            raise OutputError(f"{link} is a link.", "Choose a new directory with --out.")
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}.", "Choose another directory with --out.") from error
     with _locked(path):
         folder = RunFolder(path)
         ended = False
@@ -150,12 +150,12 @@ def _locked(path: str) -> Iterator[None]:
     try:
         lock = open(os.path.join(path, _LOCK), "a", opener=_own)  # noqa: SIM115 - held until the run ends
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}.", "Choose another directory with --out.") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise OutputError(f"another run is active in {path}.", "Name another directory with --out.") from error
+            raise OutputError(f"another run is active in {path}.", "Choose another directory with --out.") from error
         yield
 
 

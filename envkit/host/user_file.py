@@ -24,14 +24,14 @@ def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
     """
     data = _bytes(option, path, limit)
     if len(data) > limit:
-        raise SourceError(f"{option}: {path} is larger than {limit // 1_000_000} MB.", "Name a smaller file.")
+        raise SourceError(f"{option}: {path} is larger than {limit // 1_000_000} MB.", "Pass a smaller file.")
     encoding = marked(data) or "utf-8"
     try:
         text = data.decode(encoding, "replace" if encoding.startswith("utf-8") else "strict")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise SourceError(f"{option}: {path} is not text.", "Name a text file in UTF-8.")
+        raise SourceError(f"{option}: {path} is not text.", "Pass a text file in UTF-8.")
     return text
 
 
@@ -67,7 +67,7 @@ def _without_waiting(path: str, flags: int) -> int:
 def _bytes(option: str, path: str, limit: int) -> bytes:
     """What the file begins with: one byte more than is read of a text shows that it is too large."""
     if path == "-" and sys.stdin is None:
-        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
+        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or pass a file.")
     try:
         if path == "-":
             return sys.stdin.buffer.read(limit + 1)
@@ -80,7 +80,7 @@ def _bytes(option: str, path: str, limit: int) -> bytes:
 def named_folder(option: str, path: str) -> str:
     """The folder that `option` names. Raises SourceError for anything else."""
     if not os.path.isdir(path):
-        raise SourceError(f"{option}: {path} is not a folder.", "Name a folder.")
+        raise SourceError(f"{option}: {path} is not a folder.", "Pass a directory.")
     return path
 
 

@@ -78,7 +78,7 @@ def plain_image(system: OperatingSystem) -> str:
     if system.base_image is None:
         raise EnvkitError(
             f"--os {system.os_id}: this distribution has no public base image.",
-            "Name one with --base, or choose --os ubuntu22.04.",
+            "Choose one with --base, or choose --os ubuntu22.04.",
         )
     return system.base_image if ":" in system.base_image else f"{system.base_image}:latest"
 
@@ -123,4 +123,7 @@ def _why_plain(choice: Choice, options: ImageOptions, flavor: str, compiles: boo
     if options.slim:
         return "plain distribution, as requested with --slim"
     where = "from its installer" if flavor != "base" or compiles else "in the framework's packages"
-    return f"plain distribution: no supported nvidia/cuda tag for CUDA {choice.cuda.release(2)}, so CUDA comes {where}"
+    on = f" on {choice.os.title}" if choice.os else ""
+    return (
+        f"plain distribution: no supported nvidia/cuda tag for CUDA {choice.cuda.release(2)}{on}, so CUDA comes {where}"
+    )

@@ -53,7 +53,7 @@ def extensions(choice: Choice, options: ImageOptions) -> tuple[Extension, ...]:
         if not row.index and "@" not in line:
             raise RequestError(
                 f"--pip {line}: the package index does not have the {row.package} for {row.framework}.",
-                f"Name its repository and release: --pip '{row.package} @ git+https://HOST/REPOSITORY@TAG'.",
+                f"Specify its repository and release: --pip '{row.package} @ git+https://HOST/REPOSITORY@TAG'.",
             )
         found.append(Extension(line, row, build))
     _refuse(found, options)

@@ -34,7 +34,7 @@ def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     """
     choice = plan.choice
     if len(choice.builds) != 1:
-        raise EnvkitError("--from official: an official image contains one framework.", "Name one --framework.")
+        raise EnvkitError("--from official: an official image contains one framework.", "Choose one with --framework.")
     build = choice.builds[0]
     image = official_image(build, options, plan.request, matrix)
     told = plan.request.os_id if "os_id" in plan.request.asked else None

@@ -17,7 +17,7 @@ def image_title(plan: Plan, matrix: Matrix) -> str:
     for build in choice.builds:
         framework = matrix.framework(build.framework)
         named.append(f"{framework.title if framework else build.framework} {build.version}")
-    where = f" on {choice.os.os_id}" if choice.os else ""
+    where = f" on {choice.os.title}" if choice.os else ""
     python = f", Python {choice.python}" if choice.python else ""
     cuda = _cuda_words(choice)
     if not named:

@@ -38,7 +38,7 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool =
         raise EnvkitError(
             f"No installer of CUDA {choice.cuda} for {choice.architecture} is known to envkit, and no supported base "
             "image contains it.",
-            "Name an image that has it with --base, or choose another --cuda.",
+            "Choose an image that has it with --base, or choose another --cuda.",
         )
     path = f"/usr/local/cuda-{toolkit.release}"
     runs = tuple(_runfile_step(row, toolkit.installer_style, path, mirrors) for row in choice.runfiles)

@@ -59,7 +59,7 @@ def host_sources(places: Sequence[str]) -> list[HostSource]:
         if not held:
             raise SourceError(
                 f"{place} contains no capture and no file.",
-                ("Name a directory of captures, facts files, or text files."),
+                ("Pass a directory of captures, facts files, or text files."),
             )
         for host in held:
             hosts.setdefault((*map(os.path.abspath, host.paths), host.name if host.trouble else ""), host)

@@ -23,8 +23,9 @@ def driver_notes(plan: Plan, driver: InstallDriver, options: ScriptOptions) -> I
     elif names:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         yield (
-            f"The driver is the first of these packages that the machine's sources offer in a fitting version: "
-            f"{', '.join(names[:_SHOWN])}{more}. A driver that is installed and fits is kept."
+            f"The driver is the first of these packages that the machine's package sources offer in a suitable "
+            "version: "
+            f"{', '.join(names[:_SHOWN])}{more}. An installed driver that is suitable is kept."
         )
         yield from _only_nvidias(plan, driver, options)
     boards = ", ".join(str(gpu) for gpu in plan.request.gpus if may_have_switches(gpu))

@@ -51,7 +51,7 @@ def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
             return replace(other, request=request, warnings=(*other.warnings, why))
     raise EnvkitError(
         f"--components: parts of CUDA {chosen.version} cannot be installed separately: its runfile installs the whole "
-        "toolkit or nothing, and envkit knows no list of NVIDIA's archives with a checksum for it.",
+        "toolkit or nothing, and envkit knows no separate archives for it.",
         "Omit --components, use NVIDIA's package repositories (which split every release into packages), or choose a "
         f"release with parts: {', '.join(_releases())}.",
     )

@@ -25,8 +25,8 @@ def add_repository(choice: Choice, mirrors: Mirrors) -> AddRepository:
     if row is None:
         known = ", ".join(row.os_id for row in read(RepositoryRow))
         raise RequestError(
-            f"{OPTION}: no package that adds NVIDIA's repository is known with its checksum for this system.",
-            f"Omit it, or add the repository yourself: the script uses it. Known: {known} (x86_64).",
+            f"{OPTION} is not available for {choice.os.title if choice.os else 'this system'} ({choice.architecture}).",
+            f"Omit it, or add the repository yourself; the script will use it. Supported: {known} (x86_64).",
         )
     folder, _, name = row.url.rpartition("/")
     mirror = mirrors.rewrite(folder)

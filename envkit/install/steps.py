@@ -248,8 +248,8 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     bare = [step.download.name for step in steps if isinstance(step, FetchFile) and not step.download.checksum]
     if bare and not options.accept_unverified:
         yield (
-            f"No checksum is published for {', '.join(bare)}. Run the script with --accept-unverified to accept "
-            "unverified files; otherwise it stops before it downloads anything."
+            f"envkit knows no published checksum for {', '.join(bare)}. Run the script with --accept-unverified to "
+            "accept unverified files; otherwise it stops before it downloads anything."
         )
     if options.accept_eula and any(isinstance(step, (InstallToolkit, InstallDriver)) for step in steps):
         yield EULA_NOTE

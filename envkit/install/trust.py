@@ -18,7 +18,7 @@ def check_trust(work: Installation, options: ScriptOptions, mirrors: Mirrors) ->
     if bare:
         raise RequestError(
             f"{bare[0].name}: its checksum is unknown, so it is not fetched over plain HTTP.",
-            "Use https, or fetch it yourself and name the file.",
+            "Use https, or fetch it yourself and pass the file.",
         )
 
 

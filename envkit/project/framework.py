@@ -25,7 +25,7 @@ from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
 _OF_THE_SYSTEM = ("python-has-wheel", "glibc-meets-build", "platform", "architecture")
-_OTHER_INDEX = "Name the index of a CUDA build."
+_OTHER_INDEX = "Specify the index of a CUDA build."
 _PYTORCH_CHANNELS = ("pytorch", "pytorch-nightly", "pytorch-lts")
 
 

@@ -164,7 +164,7 @@ def _suffixes(have: Chosen) -> Iterator[Finding]:
         told = normalized(package.name) == "torch" and "+cu" in package.spec  # by the choice of its build
         if package.wheel is None and not (places.index or places.more or told):
             title = f"the default index has no {package.name} with {package.spec[package.spec.index('+') :]}"
-            remedy = Remedy("Name the index that has such builds, or drop the suffix.")
+            remedy = Remedy("Specify the index that has such builds, or drop the suffix.")
             impact = "The installer finds no matching distribution."
             yield finding(faults.NOT_ON_INDEX, Status.FAIL, title, subject_of(one), impact=impact, remedy=remedy)
 
@@ -325,7 +325,7 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(item))
     groups = dict.fromkeys(one.group for one in manifest.items if one.group)
     if groups and not have.builds:
-        title = f"Not checked: the extras {', '.join(groups)}: name one with --extra"
+        title = f"Not checked: the extras {', '.join(groups)}: choose one with --extra"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
     elif not have.builds and not found and not have.contents.conda_cuda:
         title = "nothing in this file is known to use a GPU"

@@ -41,7 +41,7 @@ def kind_of(path: str) -> str:
             return kind
     raise SourceError(
         f"{path} does not have the name of a project file.",
-        "Name a requirements.txt, pyproject.toml, lock file, environment.yml, setup.py, or Dockerfile.",
+        "Pass a requirements.txt, pyproject.toml, lock file, environment.yml, setup.py, or Dockerfile.",
     )
 
 
@@ -115,5 +115,5 @@ def _json(text: str) -> Mapping[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise SourceError("it is not JSON.", "Name a Pipfile.lock that pipenv can read.") from None
+        raise SourceError("it is not JSON.", "Pass a Pipfile.lock that pipenv can read.") from None
     return document if isinstance(document, dict) else {}

@@ -9,10 +9,12 @@ from envkit.base.wrap import hang
 from envkit.bench.measurement import NO_FRAMEWORK
 from envkit.bench.verdicts import Verdict
 from envkit.bench.work import least_time, tflops_of
+from envkit.checks.engine.evidence import many
 from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.bench import Reference
 
+_LEAST_TERA = 0.1  # TFLOPS; less is told in GFLOPS
 _LABEL = 48  # letters of the widest label that others are aligned with
 _MOST_CHANGED = 100  # times: a change beyond that is no change of the same machine
 _HEADERS = ("device", "measurement", "measured", "verdict", "possible", "published")
@@ -116,7 +118,7 @@ def _told(row: Verdict) -> Iterable[str]:
         yield f"  {told}the baseline's {row.baseline:.4g} {row.measurement.unit}"
     tflops, least = tflops_of(row.measurement), least_time(row.measurement, row.device.card)
     if tflops:
-        yield f"  {tflops:.3g} TFLOPS"
+        yield f"  {tflops:.3g} TFLOPS" if tflops >= _LEAST_TERA else f"  {tflops * 1000:.3g} GFLOPS"
     if least:
         yield f"  at best {least.seconds:.3g} s ({least.bound} bound)"
     if row.because:
@@ -135,7 +137,7 @@ def _value(row: Verdict) -> str:
     one = row.measurement
     if one.value is None:
         return f"{one.problem}: {one.detail}" if one.detail else one.problem
-    spread = "" if one.spread is None else f" (spread {one.spread:.0%}, n {len(one.samples)})"
+    spread = "" if one.spread is None else f" (spread {one.spread:.0%}, {many(len(one.samples), 'run')})"
     return f"{one.value:.4g} {one.unit}{spread}"
 
 

@@ -15,6 +15,7 @@ from envkit.documents.answered import Answered, answered_file
 from envkit.documents.citations import titles
 from envkit.documents.doctor import SCHEMA, finding_document, tool_document, verdict_document
 from envkit.documents.verdict import Verdict
+from envkit.tables.rows import os_title
 
 if TYPE_CHECKING:
     from envkit.solver.request import Request
@@ -50,11 +51,11 @@ def report_text(findings: Sequence[Finding], name: str, target: str = "") -> str
 
 
 def target_text(request: Request) -> str:
-    """What a file is judged for: `ubuntu22.04 x86_64, NVIDIA L4 (sm_89), driver 550.54.15, Python 3.10`."""
+    """What a file is judged for: `Ubuntu 22.04 x86_64, NVIDIA L4 (sm_89), driver 550.54.15, Python 3.10`."""
     counts: dict[str, int] = {}
     for gpu in request.gpus:
         counts[str(gpu)] = counts.get(str(gpu), 0) + 1
-    system = request.os_id or request.platform
+    system = os_title(request.os_id or request.platform)
     words = [f"{system} {request.architecture}"]
     words += [name if count == 1 else f"{count}x {name}" for name, count in counts.items()]
     words += [f"driver {request.driver}"] if request.driver is not None else []
@@ -81,7 +82,7 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
         return Verdict(Status.OK, f"No errors found{place}.", confidence=Confidence.LIKELY)
     if any(finding.status is Status.OK and finding.id not in _ONLY_KNOWN for finding in findings):
         return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
-    title = "Nothing in this file could be checked, so whether it works is unknown."
+    title = "Nothing in this file could be checked, so it is not known whether it works."
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)
 
 

@@ -39,7 +39,7 @@ _CALLED = {
     "pci_gpus.link.slot": "slot of {}",
     "pci_gpus.subsystem_id": "PCI subsystem id of {}",
     "system.os": "operating system",
-    "driver.driver_cuda_version": "highest CUDA of the driver",
+    "driver.driver_cuda_version": "newest CUDA version that the driver supports",
     "driver.cuda_device_count": "GPUs in CUDA",
     "driver.cuda_visible_count": "GPUs in CUDA with CUDA_VISIBLE_DEVICES",
     "driver.procfs_gpus": "GPUs of the kernel module",
@@ -49,7 +49,7 @@ _CALLED = {
     "pci_gpus.driver": "driver bound to {}",
     "pci_gpus.link.width_current": "PCIe lanes of {}",
     "pythons": "Python {}",
-    "pythons.frameworks": "CUDA of {}",
+    "pythons.frameworks": "CUDA version of {}",
     "pythons.cudnn_sublibraries": "cuDNN library {}",
 }
 
@@ -108,7 +108,8 @@ def _summary(found: Difference, page: Page) -> Iterator[str]:
         parts += [f"{many(unsure, word)} not checked in OLD"] if unsure else []
     parts += [f"{len(found.gone)} gone"] if found.gone else []
     parts += [f"{len(found.not_judged)} not checked in NEW"] if found.not_judged else []
-    yield page.head(", ".join(parts) + "." if parts else "No relevant changes.")
+    none = "No relevant changes in what both sides show." if found.not_compared else "No relevant changes."
+    yield page.head(", ".join(parts) + "." if parts else none)
 
 
 def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:

@@ -33,7 +33,7 @@ def explanation(check: Check | ImageFault) -> str:
     parts += [*_row("Expected", expected), ""]
     for paragraph in more:
         parts += [*textwrap.wrap(paragraph, 80, break_on_hyphens=False), ""]
-    parts += _place(check) if isinstance(check, Check) else _row("Needs", FILES[check.id.partition(".")[0]])
+    parts += _place(check) if isinstance(check, Check) else _row("Reads", FILES[check.id.partition(".")[0]])
     if check.fix:
         parts += _row("Fix", check.fix)
     for reference in check.references:
@@ -44,7 +44,7 @@ def explanation(check: Check | ImageFault) -> str:
 def _place(check: Check) -> list[str]:
     """Where in the stack a check looks, what it needs, and the checks that explain it."""
     parts = _row("Layer", check.layer.title)
-    parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
+    parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         parts += _row("Order", f"Reported as a consequence if one of these fails: {', '.join(check.explained_by)}")
     return parts
@@ -55,7 +55,7 @@ def _facts(check: Check) -> list[str]:
     if check.needs:
         facts.append(_named(check.needs))
     if check.any_of:
-        facts.append(f"one of these: {_named(check.any_of)}" if len(check.any_of) > 1 else _named(check.any_of))
+        facts.append(f"at least one of: {_named(check.any_of)}" if len(check.any_of) > 1 else _named(check.any_of))
     return facts
 
 

@@ -8,6 +8,7 @@ from envkit.base.json_text import dumps
 from envkit.checks.engine.evidence import many
 from envkit.fleet.changes import Change, FleetChanges
 from envkit.fleet.names import listed
+from envkit.fleet.traits import trait_label
 from envkit.render.page import Page
 
 SCHEMA = 1
@@ -20,10 +21,10 @@ def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
     for title, names in (("New", changes.added), ("Gone", changes.removed)):
         lines += page.labeled(title, f"{many(len(names), 'host')}: {listed(names)}") if names else []
     for change in (*changes.states, *changes.traits):
-        lines += page.wrap(f"{change.key}: {change.old or 'new'} -> {change.new}", "    ", "  ")
+        lines += page.wrap(f"{trait_label(change.key)}: {change.old or 'new'} \u2192 {change.new}", "    ", "  ")
         lines += page.wrap(f"{many(len(change.hosts), 'host')}: {listed(change.hosts)}", " " * 8, " " * 6)
     if changes.less_known:
-        told = f"Less known than before of {many(len(changes.less_known), 'host')}: {listed(changes.less_known)}"
+        told = f"Less is known than before about {many(len(changes.less_known), 'host')}: {listed(changes.less_known)}"
         lines += page.wrap(told, "    ", "  ")
     lines.append(f"{many(changes.unchanged, 'host')} unchanged.")
     return "\n".join(lines) + "\n"

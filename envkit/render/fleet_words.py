@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.checks.engine.evidence import many
 from envkit.fleet.model import Drift, FleetReport, Gap, Shared
 from envkit.fleet.report import MAJORITY
-from envkit.fleet.traits import GPU
+from envkit.fleet.traits import GPU, trait_label
 
 COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts, next to name, state and reason
 
@@ -13,7 +13,7 @@ COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts,
 def shared_words(item: Shared) -> str:
     """What the hosts of a cluster have in common, and how rare it is elsewhere."""
     elsewhere = f"{item.outside} of {item.others} others" if item.outside else f"none of {many(item.others, 'other')}"
-    return f"{item.key} {item.value}: all {item.inside}, and {elsewhere}"
+    return f"{trait_label(item.key)} {item.value}: all {item.inside}, and {elsewhere}"
 
 
 def expectation(item: Drift) -> str:

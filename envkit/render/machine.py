@@ -88,10 +88,15 @@ def _driver_short(environment: Environment) -> Iterator[str]:
         yield "no driver"
 
 
+def _model(name: str) -> str:
+    """nvidia-smi prints ERR! where a GPU does not answer."""
+    return "unknown model" if name.strip() == "ERR!" else name
+
+
 def _gpus_short(environment: Environment) -> Iterator[str]:
     """The models, each with how many of it there are."""
     gpus, pci = environment.gpus, environment.pci_gpus
-    names = [gpu.name or gpu.error for gpu in gpus.get()] if gpus.known else []
+    names = [_model(gpu.name) or gpu.error for gpu in gpus.get()] if gpus.known else []
     if not names and pci.known:
         names = [gpu.title for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from envkit.checks.engine.fact_words import QUOTED, fact_label
 from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.runner import plugins_of
 from envkit.documents.citations import seen_in
 from envkit.documents.verdict import ASK, Verdict, counted, troubles, verdict
-from envkit.model import Environment
+from envkit.model import PASTED, Environment
 from envkit.render.machine import machine_lines
 from envkit.render.markdown_text import code, fenced, prose
 
@@ -24,9 +25,9 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
         f"- {label}: {prose(text.strip())}" if label else f"  - {prose(text.strip())}"
         for label, text in machine_lines(environment)
     ]
-    unknown = [finding.id for finding in findings if finding.status is Status.UNKNOWN]
-    if unknown:
-        lines += ["", f"Could not run: {prose(', '.join(dict.fromkeys(unknown)))}"]
+    unknown = dict.fromkeys(finding.id for finding in findings if finding.status is Status.UNKNOWN)
+    if unknown and environment.origin != PASTED:  # a text tells a part of a machine: most checks lack their facts
+        lines += ["", f"Could not run: {prose(', '.join(unknown))}"]
     lines += ["", f"Checks: {counted(findings)}"]
     if plugins := plugins_of(findings):
         lines += ["", f"Plug-ins: {', '.join(map(code, plugins))}"]
@@ -53,7 +54,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"- caused by {code(finding.because_of)}"
     for item in finding.evidence:
         place = seen_in(item)
-        yield f"- seen: {code(item.fact)} = {code(item.value)}" + (f" from {code(place)}" if place else "")
+        called = "" if item.fact == QUOTED else f"{prose(fact_label(item.fact))}: "
+        yield f"- seen: {called}{code(item.value)}" + (f" ({prose(place)})" if place else "")
     if finding.impact:
         yield f"- impact: {prose(finding.impact)}"
     if finding.remedy:

@@ -15,7 +15,7 @@ from envkit.documents.plan import image_name, os_name
 from envkit.solver.build_targets import build_targets
 from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
-from envkit.tables.rows import FrameworkBuild, framework_title
+from envkit.tables.rows import FrameworkBuild, framework_title, os_title
 
 if TYPE_CHECKING:
     from envkit.documents.setting import Setting
@@ -56,8 +56,10 @@ def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
     yield "Plan"
     choices = list(_choices(plan.choice, plan.request))
-    for name, value in choices or [("System", f"{plan.request.platform}, {plan.choice.architecture}")]:
-        yield from hang(f"  {name:<11} ", value)
+    choices = choices or [("System", f"{os_title(plan.request.platform)}, {plan.choice.architecture}")]
+    column = max(11, *(len(name) for name, _ in choices))
+    for name, value in choices:
+        yield from hang(f"  {name:<{column}} ", value)
     reasons = [verdict for verdict in plan.verdicts if verdict.detail not in plan.warnings]
     if reasons or (plan.verdicts and verbose):
         yield ""

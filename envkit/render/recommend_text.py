@@ -132,7 +132,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if workload.optimizer is not None:
         wanted.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
-    asked = f"at least {need.least_gb:g} GiB in any case" if need.least_gb else ""
+    asked = f"this profile requires at least {need.least_gb:g} GiB" if need.least_gb else ""
     size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
     yield from hang("Need  ", f"{', '.join(wanted)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:
@@ -176,7 +176,7 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     limit = better_buy_below(offer, first)
     even = round(speed, 2) == 1
     share = f"{speed:.0%}"
-    price_limit = f"{limit:,.0f}" if limit else ("no. 1" if even else f"{share} of no. 1")
+    price_limit = f"{limit:,.0f}" if limit else ("no. 1" if even else f"{share} of the price of no. 1")
     beside = "as fast as no. 1" if even else f"{share} of the speed of no. 1"
     return f"{took}; {beside}, better value if it costs less than {price_limit}"
 
@@ -210,7 +210,7 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
     if more and not whole:
         counted = [f"{more} more (-v lists them)"]
         if ranking.older:
-            counted.append(f"{ranking.older} are older or undated (name one to compare it)")
+            counted.append(f"{ranking.older} are older or undated (pass one to compare it)")
         yield from hang("          ", "; ".join(counted), width)
 
 

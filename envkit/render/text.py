@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.base.wrap import WIDTH
 from envkit.checks.engine.evidence import many
-from envkit.checks.engine.fact_words import fact_label
+from envkit.checks.engine.fact_words import in_a_line
 from envkit.checks.engine.findings import Evidence, Finding, Status
+from envkit.checks.engine.messages import complained
 from envkit.checks.engine.runner import plugins_of, summary
 from envkit.checks.frameworks.unchecked import unchecked_environments
 from envkit.documents.citations import titles
@@ -17,9 +18,12 @@ from envkit.render.machine import machine_line, machine_lines
 from envkit.render.page import Page
 
 _SHOWN = 2  # pieces of evidence that a first look needs
-_QUOTED = "messages"  # the fact whose values are lines of the reader's own text
 _NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
+_QUESTIONS = (
+    "envkit bench measures whether a machine is slow, envkit recommend tells which cards can run a model, and envkit "
+    "resolve tells which versions work together."
+)
 _PASTE = "the last lines of the error and the output of these commands, most useful first:"
 
 
@@ -33,7 +37,8 @@ def doctor_text(
 ) -> str:
     """The whole report: the answer first. `verbose` adds evidence with its sources, the machine and every check."""
     page, answer, shown = Page(width, color), verdict(environment, findings), troubles(findings)
-    lines = [] if shown and answer.id == shown[0].id else [*_no_finding(answer, page), ""]
+    failing = environment.origin != PASTED or bool(shown) or complained(environment)
+    lines = [] if shown and answer.id == shown[0].id else [*_no_finding(answer, page, failing=failing), ""]
     ids = {finding.id for finding in shown}
     caused: dict[str | None, list[Finding]] = {}
     for finding in shown:
@@ -56,13 +61,15 @@ def doctor_text(
     return "\n".join(lines) + "\n"
 
 
-def _no_finding(answer: Verdict, page: Page) -> Iterator[str]:
+def _no_finding(answer: Verdict, page: Page, *, failing: bool) -> Iterator[str]:
     """The answer where none of the findings is it: health, or that too little is known, and what to paste then."""
     yield from page.title(answer.status, answer.title)
     if answer.ask:
         yield ""
         yield from page.labeled("Paste", _PASTE)
         yield from page.commands(answer.ask)
+        if not failing:
+            yield from page.labeled("No error?", _QUESTIONS)
 
 
 def _finding(
@@ -104,17 +111,15 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
             yield from page.labeled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
-            called = "" if item.fact == _QUOTED else f"{fact_label(item.fact)}: "
-            yield page.cut(
-                "Evidence" if number == 0 else "", called + item.value, len(called) + item.start if item.start else 0
-            )
+            told = in_a_line(item)
+            start = len(told) - len(item.value) + item.start if item.start else 0
+            yield page.cut("Evidence" if number == 0 else "", told, start)
 
 
 def _told(item: Evidence) -> str:
     """A fact with where it was read; the addresses of sources are in the JSON."""
     read_in = item.source or "; ".join(titles(item.sources))
-    path = "" if item.fact == _QUOTED else f"{item.fact} = "
-    return path + item.value + (f"  ({read_in})" if read_in else "")
+    return in_a_line(item) + (f"  ({read_in})" if read_in else "")
 
 
 def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:

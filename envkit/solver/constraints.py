@@ -23,7 +23,7 @@ from envkit.compat.software import (
     title_of,
 )
 from envkit.compat.verdict import DriverVerdict, Verdict
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, os_title
 
 if TYPE_CHECKING:
     from envkit.solver.query import Query
@@ -56,7 +56,7 @@ def values_of(build: FrameworkBuild, columns: tuple[str, ...]) -> Hashable:
 
 
 def _no_platform(query: Query, build: FrameworkBuild) -> Verdict:
-    detail = f"{title_of(build)} has no package for {query.request.platform}"
+    detail = f"{title_of(build)} has no package for {os_title(query.request.platform)}"
     return Verdict("platform", "fail", detail, build.sources)
 
 

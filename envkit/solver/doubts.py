@@ -15,7 +15,7 @@ _WORDS = {
     "cuda-version": "whether it has the requested CUDA and cuDNN",
     "cudnn-version": "whether it has the requested CUDA and cuDNN",
     "driver-runs-cuda": "whether the driver supports its CUDA",
-    "gpu-runs-build": "whether it runs on the GPU",
+    "gpu-runs-build": "whether it runs on that GPU",
     "python-has-wheel": "the Python versions that it has packages for",
     "glibc-meets-build": "the glibc that it needs",
 }

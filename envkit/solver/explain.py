@@ -59,9 +59,15 @@ def _generations_apart(query: Query) -> Verdict:
     spans = []
     for gpu in query.request.gpus:
         first, last = cuda_span(gpu.compute_capability, tables)
-        spans.append(f"{gpu} is supported by CUDA {first} to {last}")
+        since = "CUDA" if first == tables.toolkits[0].version.release(2) else f"CUDA {first} to"
+        spans.append(f"{gpu} is supported by {since} {last}" + (" and older" if since == "CUDA" else ""))
     sources = tables.toolkits[-1].sources
-    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release supports all of them: {'; '.join(spans)}", sources)
+    return Verdict(
+        "gpu-runs-cuda",
+        "fail",
+        f"no CUDA release supports {'both' if len(spans) == 2 else 'all'} of them: {'; '.join(spans)}",
+        sources,
+    )
 
 
 def joint_reason(query: Query) -> Verdict:

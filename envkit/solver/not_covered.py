@@ -40,6 +40,8 @@ def refuse_system(text: str) -> None:
     from envkit.tables.images import ForeignSystem
     from envkit.tables.loader import read
 
+    if text.lower().startswith("jetson"):
+        raise RequestError(f"--os: {text!r} is not an operating system.", "Pass the board: --gpu 'Jetson AGX Orin'.")
     row = next((row for row in read(ForeignSystem) if re.match(rf"{row.word}(?![a-z])", text.lower())), None)
     if row is not None:
         raise RequestError(f"--os: envkit does not plan for {row.title}: {row.reason}.", "Example: --os ubuntu24.04")

@@ -14,16 +14,17 @@ from envkit.tables.loader import read, table
 
 _SYSTEMS = {
     "almalinux": "AlmaLinux", "amzn": "Amazon Linux", "azl": "Azure Linux", "centos": "CentOS", "cm": "CBL-Mariner",
-    "debian": "Debian", "fedora": "Fedora", "kylin": "Kylin", "opensuse": "openSUSE", "oraclelinux": "Oracle Linux",
-    "rhel": "RHEL", "rockylinux": "Rocky Linux", "sles": "SLES", "ubi": "UBI", "ubuntu": "Ubuntu",
+    "debian": "Debian", "fedora": "Fedora", "jetson": "Jetson", "kylin": "Kylin", "linux": "Linux",
+    "opensuse": "openSUSE", "oraclelinux": "Oracle Linux", "rhel": "RHEL", "rockylinux": "Rocky Linux", "sles": "SLES",
+    "ubi": "UBI", "ubuntu": "Ubuntu", "windows": "Windows", "wsl": "WSL",
 }  # fmt: skip
 
 
 def os_title(os_id: str) -> str:
-    """A system's id as people write it: `Ubuntu 22.04` of `ubuntu22.04`."""
+    """A system's or platform's id as people write it: `Ubuntu 22.04` of `ubuntu22.04`, `Windows` of `windows`."""
     name = os_id.rstrip("0123456789.")
     release = os_id[len(name) :]
-    return f"{_SYSTEMS[name]} {release}" if name in _SYSTEMS and release else os_id
+    return f"{_SYSTEMS[name]} {release}".rstrip() if name in _SYSTEMS else os_id
 
 
 @cache

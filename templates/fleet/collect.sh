@@ -18,12 +18,12 @@ limited() { # COMMAND...
     if [ "$timed" ]; then timeout "$each" "$@"; else "$@"; fi </dev/null
 }
 
-marked() { # what a record holds; the empty line behind it says that the last line was whole
+marked() { # the text of a record; the empty line at its end shows that it is complete
     sed 's/^/|/'
     echo
 }
 
-asked() { # PATTERN: what is not listed of it is not there, or may not be seen
+asked() { # PATTERN: marks it as looked for: what the records do not list is missing or not readable
     printf 'asked %s\n' "$1"
     case $1 in *[*?[]*) return ;; esac
     seen=$1
@@ -31,7 +31,7 @@ asked() { # PATTERN: what is not listed of it is not there, or may not be seen
     if [ -d "$seen" ] && [ "$seen" != "$1" ] && [ ! -x "$seen" ]; then printf 'denied %s\n' "$1"; fi
 }
 
-describe() { # PATH: type and rights, where it leads
+describe() { # PATH: its type, permissions, and link target
     printf 'path %s\n|%s\n' "$1" "$(ls -ld "$1" 2>/dev/null)"
     [ -e "$1" ] || return 0
     if [ -L "$1" ]; then printf '|%s\n' "$(ls -ldL "$1" 2>/dev/null)"; fi
@@ -182,7 +182,7 @@ program() { # NAME
     if [ "$place" ]; then describe "$place"; fi
 }
 
-called() { # NAME: as `found` has it; a tool of the administrator need not be on PATH
+called() { # NAME: the program's path, as `found` prints it; admin tools need not be on PATH
     case $1 in systemctl | journalctl | modinfo | rpm) found "$1" "$PATH" ;; *) found "$1" ;; esac
 }
 
@@ -235,7 +235,7 @@ device() { # ADDRESS of an NVIDIA device, and of the bridges above it
     done
 }
 
-modules() { # KERNEL: what the modules for it say of themselves
+modules() { # KERNEL: what modinfo prints about its modules
     for path in @modules@; do
         if [ -f "$path" ] && [ "$described" -lt @modinfo_files@ ]; then
             described=$((described + 1))

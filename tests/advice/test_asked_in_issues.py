@@ -77,7 +77,7 @@ def test_two_3090_on_850_watts() -> None:
     answer = _answer("machine", "--gpu", "RTX 3090 x2", "--psu", "850", status=1)
     assert _rules(answer)["power"] == "fail"
     [cables] = [row["detail"] for row in answer["findings"] if row["rule"] == "cables"]
-    assert "2 8-pin plugs" in cables and "on a cable of its own" in cables
+    assert "2 8-pin connectors" in cables and "on its own cable" in cables
 
 
 def test_memory_alone_is_answered_from_the_smallest_card_on() -> None:
@@ -89,7 +89,7 @@ def test_memory_alone_is_answered_from_the_smallest_card_on() -> None:
 def test_slots_that_are_alike_are_told_once() -> None:
     words = ("--gpu", "TITAN V x4", "--slots", "x8,x8,x8,x16", "--pcie", "3", "--psu", "2000")
     lanes = [row["detail"] for row in _answer("machine", *words)["findings"] if row["rule"] == "lanes"]
-    assert len(lanes) == 2 and lanes[0].startswith("3 × TITAN V on PCIe 3 x8")
+    assert len(lanes) == 2 and lanes[0].startswith("3 × TITAN V on PCIe 3.0 x8")
 
 
 def test_no_computer_runs_a_cuda_that_has_no_code_for_it() -> None:

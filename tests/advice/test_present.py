@@ -31,7 +31,7 @@ def test_the_power_and_the_link_of_a_card_that_is_there_count() -> None:
     both = _judged("debian13-rtx3090-550", "--gpu", "RTX 5090", "--psu", "800", "--slots", "x4", "--pcie", "4")
     assert both["peak_watts"] == 350 + 575 + 125 + 100 and both["status"] == "fail"
     lanes = _told(both, "lanes")
-    assert [status for status, _ in lanes] == ["ok", "warn"] and "RTX 5090 on PCIe 4 x4" in lanes[1][1]
+    assert [status for status, _ in lanes] == ["ok", "warn"] and "RTX 5090 on PCIe 4.0 x4" in lanes[1][1]
 
 
 def test_two_gpus_of_a_board_that_is_there_draw_power_once_and_need_their_driver() -> None:

@@ -181,7 +181,7 @@ def test_the_card_that_is_owned_is_set_next_to_the_cards_of_the_answer() -> None
 
 
 def test_what_the_table_of_instances_covers_is_said() -> None:
-    assert any("AWS, Azure, Google Cloud only" in note for note in _answer("RTX 4090", "--cloud")["notes"])
+    assert any("AWS, Azure, and Google Cloud only" in note for note in _answer("RTX 4090", "--cloud")["notes"])
 
 
 PERSONAS = [

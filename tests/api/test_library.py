@@ -123,7 +123,7 @@ def test_a_check_is_what_the_command_prints() -> None:
         (lambda: envkit.diagnose(""), envkit.SourceError, "is empty"),
         (lambda: envkit.facts("a\0b"), envkit.SourceError, "is not a path"),
         (lambda: envkit.facts(ROOT / "docs"), envkit.SourceError, "is not a capture"),
-        (lambda: envkit.check(ROOT / "README.md"), envkit.SourceError, r"README.md: line 3: .* Name a Dockerfile"),
+        (lambda: envkit.check(ROOT / "README.md"), envkit.SourceError, r"README.md: line 3: .* Pass a Dockerfile"),
         (lambda: envkit.check(ROOT), envkit.SourceError, "Is a directory"),
         (lambda: envkit.check("-"), envkit.SourceError, "No such file"),
         (lambda: envkit.resolve("pytorch", python=3.10), envkit.RequestError, r"3\.1 is not text"),  # type: ignore[arg-type]

@@ -142,7 +142,7 @@ def test_the_name_of_the_file_gives_the_format(name: str, words: tuple[str, ...]
     done = doctor("--from", FAILS, "-o", tmp_path / name, *words)
     assert (tmp_path / name).read_text().startswith(start)
     assert done.return_value == 1 and done.stdout == ""
-    assert done.stderr.startswith(f"Wrote {tmp_path / name}. What is wrong: ")
+    assert done.stderr.startswith(f"Wrote {tmp_path / name}. Root cause: ")
 
 
 def test_a_terminal_without_the_signs_gets_letters() -> None:

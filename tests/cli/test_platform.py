@@ -15,7 +15,7 @@ def test_tensorflow_2_10_on_windows() -> None:
     choice = json.loads(done.stdout)["choice"]
     assert choice["os"] == "windows" and choice["frameworks"][0]["version"] == "2.10.1"
     refused = envkit("resolve", "--framework", "tensorflow==2.11", "--os", "windows", "--target", "any")
-    assert refused.returncode == 1 and "no package for windows" in " ".join(refused.stdout.split())
+    assert refused.returncode == 1 and "no package for Windows" in " ".join(refused.stdout.split())
 
 
 @pytest.mark.parametrize("os_id", ["windows", "wsl"])

@@ -164,7 +164,7 @@ def test_a_closed_stdout_is_said_in_one_line(words: list[str]) -> None:
         ["bash", "-c", command, sys.executable, *words], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
-    assert done.stderr.strip() == "envkit: stdout is closed. Name a file with --output."
+    assert done.stderr.strip() == "envkit: stdout is closed. Pass a file with --output."
 
 
 def test_a_capture_without_a_name_is_refused() -> None:

@@ -59,7 +59,7 @@ def test_what_changed_alike_is_one_change() -> None:
     assert [(item.old, item.new, item.hosts) for item in changes.traits] == [("1", "2", ("n0", "n1", "n2", "n3"))]
     assert [(item.old, item.new, item.hosts) for item in changes.states] == [("ok", "fail mismatch", ("n3",))]
     assert changes.worse and not fleet_changes(new, old).worse
-    assert "  kernel: 1 -> 2\n      4 hosts: n[0-3]" in changes_text(changes, 80, color=False)
+    assert "  kernel: 1 → 2\n      4 hosts: n[0-3]" in changes_text(changes, 80, color=False)
 
 
 def test_a_new_host_that_is_not_well_is_reported_with_its_state() -> None:
@@ -69,7 +69,7 @@ def test_a_new_host_that_is_not_well_is_reported_with_its_state() -> None:
     assert [(item.old, item.new, item.hosts) for item in changes.states] == [
         ("", "fail mismatch", ("n3",)), ("", "unreadable", ("n4",)),
     ]  # fmt: skip
-    assert "  state: new -> fail mismatch\n      1 host: n3" in changes_text(changes, 80, color=False)
+    assert "  state: new → fail mismatch\n      1 host: n3" in changes_text(changes, 80, color=False)
     assert not fleet_changes([host("n1")], [host("n1"), well]).worse
 
 
@@ -77,7 +77,7 @@ def test_unknown_is_no_change_and_not_the_same_either() -> None:
     changes = fleet_changes([host("a", kernel="1"), host("b")], [host("a"), host("b")])
     assert not changes.traits and not changes.worse
     assert (changes.less_known, changes.unchanged) == (("a",), 1)
-    assert "Less known than before of 1 host: a" in changes_text(changes, 80, color=False)
+    assert "Less is known than before about 1 host: a" in changes_text(changes, 80, color=False)
 
 
 @pytest.mark.thorough

@@ -20,12 +20,12 @@ OFFICIAL = ImageOptions(official=True)
         (
             "mxnet==1.9.1",
             "mxnet/python:1.9.1_gpu_cu112_py3",
-            "Apache MXNet 1.9.1 with CUDA 11.2 on ubuntu18.04 (official image)",
+            "Apache MXNet 1.9.1 with CUDA 11.2 on Ubuntu 18.04 (official image)",
         ),
         (
             "tensorflow==2.21.0",
             "tensorflow/tensorflow:2.21.0-gpu",
-            "TensorFlow 2.21.0 with CUDA 12.3 on ubuntu22.04, Python 3.11 (official image)",
+            "TensorFlow 2.21.0 with CUDA 12.3 on Ubuntu 22.04, Python 3.11 (official image)",
         ),
         (
             "tensorflow-serving==2.20.0",

@@ -53,7 +53,7 @@ def test_a_driver_alone_needs_no_more_than_its_gpus_do() -> None:
 @pytest.mark.parametrize(("gpu", "first"), [("A100", "nvidia-headless-"), ("RTX 3090", "nvidia-driver-")])
 def test_the_plan_names_the_package_and_servers_get_no_display(gpu: str, first: str) -> None:
     done = envkit(*DRIVER, "--os", "ubuntu24.04", "--gpu", gpu)
-    assert f"in a fitting version: {first}" in done.stderr
+    assert f"in a suitable version: {first}" in done.stderr
     assert f'DRIVER_PACKAGES=("515|||{first}' in done.stdout
 
 

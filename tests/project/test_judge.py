@@ -122,7 +122,7 @@ def test_without_a_gpu_what_is_installed_is_reported_and_the_verdict_is_unknown(
     request = request_of("--python 3.10 --os ubuntu22.04", matrix)
     report = project_report(str(file), request, matrix, gpu_meant=True)
     first = " ".join(str(report).split("\n\n")[0].split())
-    assert report.verdict.status is Status.UNKNOWN and "ubuntu22.04 x86_64, no GPU or driver, Python 3.10" in first
+    assert report.verdict.status is Status.UNKNOWN and "Ubuntu 22.04 x86_64, no GPU or driver, Python 3.10" in first
     assert "--gpu" in str(report) and "torch==2.6.0 installs" in str(report)
     assert project_report(str(file), request, matrix).verdict.status is Status.OK
     named = project_report(str(file), request_of(AMPERE, matrix), matrix, gpu_meant=True)
@@ -394,8 +394,8 @@ def test_torchaudio_2_11_needs_the_torch_that_its_metadata_does_not_name(tmp_pat
 @pytest.mark.parametrize(
     ("text", "target", "told", "advice"),
     [
-        ("bitsandbytes==0.41.3", "--gpu 8.6 --os windows --python 3.10", "not for windows", "bitsandbytes==0.43.0"),
-        ("vllm==0.11.0", "--gpu 8.6 --os windows --python 3.10", "not for windows", "WSL"),
+        ("bitsandbytes==0.41.3", "--gpu 8.6 --os windows --python 3.10", "not for Windows", "bitsandbytes==0.43.0"),
+        ("vllm==0.11.0", "--gpu 8.6 --os windows --python 3.10", "not for Windows", "WSL"),
         ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or higher", "bitsandbytes==0.47.0"),
         ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or higher", "scaled_dot_product_attention"),
         ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or higher", "1.x supports Turing"),

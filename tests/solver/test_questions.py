@@ -80,7 +80,7 @@ def test_tensorflow_1_15_on_rtx_3090() -> None:
     (conflict,) = refused.conflicts
     assert "The closest is TensorFlow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
     assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
-    assert "PTX could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
+    assert "could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
 
 
@@ -173,7 +173,7 @@ def test_two_gpus_that_no_build_serves_name_both() -> None:
     (conflict,) = refused.conflicts
     assert len(conflict.between) >= 2 and any("K80" in part for part in conflict.between)
     assert any("B200" in part for part in conflict.between)
-    assert "no CUDA release supports all of them" in conflict.detail and "to 11.8" in conflict.detail
+    assert "no CUDA release supports both of them" in conflict.detail and "11.8 and older" in conflict.detail
     assert set(offers(refused, "gpu")) == {"NVIDIA B200", "Tesla K80"}
 
 
@@ -192,7 +192,7 @@ def test_tensorflow_2_10_on_windows() -> None:
     assert str(plan.choice.builds[0].cuda) == "11.2" and plan.choice.os is None and plan.choice.runfiles == ()
     assert str(plan.choice.python) == "3.10" and plan.choice.python_source is None  # our ways to a Python are Linux's
     refused = refusal_of(ask("tensorflow==2.11", platform="windows"))
-    assert "no package for windows" in refused.conflicts[0].detail
+    assert "no package for Windows" in refused.conflicts[0].detail
     assert offers(refused, "framework") == ["tensorflow==2.10.1"]
 
 
@@ -254,7 +254,7 @@ def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_
         (ask("tensorflow", gpus=("GeForce RTX 5070",)), "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"),
         (ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)), "nvidia-tensorflow"),
         (ask("tensorflow", architecture="aarch64"), "64-bit Arm"),
-        (ask("jax", gpus=("Tesla K80",)), "without the GPU"),
+        (ask("jax", gpus=("Tesla K80",)), "to run on the CPU"),
     ],
 )
 def test_what_is_known_to_work_is_reported_in_place_of_other_hardware(request_: Request, told: str) -> None:
@@ -454,7 +454,7 @@ def test_fermi_cards_are_none_of_their_kepler_namesakes() -> None:
 def test_a_companion_is_made_for_certain_systems() -> None:
     refused = refusal_of(ask("vllm", gpus=("GeForce RTX 3080",), platform="windows"))
     (conflict,) = refused.conflicts
-    assert conflict.between == ("vllm", "windows") and "not for windows" in conflict.detail and conflict.sources
+    assert conflict.between == ("vllm", "windows") and "not for Windows" in conflict.detail and conflict.sources
     assert offers(refused, "os") == ["wsl"]
 
 

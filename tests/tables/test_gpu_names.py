@@ -1,6 +1,6 @@
 """Names that drivers print: each finds a row with its PCI id, or none; never the row of another board.
 
-Names and ids come from the list of released boards in NVIDIA's open kernel modules, and from public nvidia-smi outputs.
+Names and ids come from the list of released boards in NVIDIA's open kernel modules, and from public nvidia-smi output.
 """
 
 from __future__ import annotations

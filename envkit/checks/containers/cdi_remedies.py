@@ -58,7 +58,7 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             "The rootless Docker daemon has its own view of /etc and does not see the specification there. Write one "
-            "below your home, name its directory in ~/.config/docker/daemon.json (with your own home: "
+            "below your home, list its directory in ~/.config/docker/daemon.json (with your own home: "
             '"cdi-spec-dirs": ["/home/USER/.config/cdi"]), and restart the daemon, which stops its containers. Newer '
             "Docker releases show /etc/cdi to the rootless daemon.",
             "cdi-rootless",

@@ -48,7 +48,7 @@ BASE_UNKNOWN = image_fault(
     doc="""The name of each base image is complete, and its tag is in envkit's data.
 
     Nothing built on an unknown image can be checked, because neither its CUDA nor its Python is known.""",
-    fix="Give the build argument a default, or name a tag that envkit matrix image_tags lists.",
+    fix="Give the build argument a default, or use a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )
 DRIVER_INSIDE = image_fault(
@@ -102,7 +102,7 @@ DRIVER_UNKNOWN = image_fault(
     doc="""The image's NVIDIA_REQUIRE_CUDA can be compared with the given driver.
 
     Its conditions name CUDA versions, driver branches, and GPU brands, which are not known for every driver.""",
-    fix="Name the GPU with --gpu, or a driver whose branch is in envkit matrix driver_branches.",
+    fix="Pass the GPU with --gpu, or a driver whose branch is in envkit matrix driver_branches.",
     references=(_TOOLKIT_GUIDE,),
 )
 GPU_UNKNOWN_TO_CUDA = image_fault(
@@ -138,7 +138,7 @@ CUDA_UNKNOWN = image_fault(
     doc="""The base image, a package with a version, or a runfile shows which CUDA the image contains.
 
     Otherwise, drivers, GPUs, and frameworks cannot be checked against it.""",
-    fix="Name the CUDA release in what is installed, as in cuda-toolkit-12-4.",
+    fix="Specify the CUDA release in what is installed, as in cuda-toolkit-12-4.",
     references=(_IMAGE_README,),
 )
 CUDNN_MISSING = image_fault(
@@ -177,7 +177,7 @@ FRAMEWORK_VERSION = image_fault(
     doc="""Each framework requirement names a release that its index provides for this platform.
 
     A version with a suffix such as +cu118 is only on its own index, and no release has builds for every CUDA.""",
-    fix="Pin a release, and name the index that has it.",
+    fix="Pin a release, and specify the index that has it.",
     references=("https://pytorch.org/get-started/previous-versions/", *threads("pytorch/pytorch#91543")),
 )
 PYTHON_WITHOUT_PACKAGE = image_fault(

@@ -44,8 +44,8 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     kept = (
         f"To keep the host's driver, use {older}, which was built for CUDA {own.release(2) if own else 'an older one'}."
         if older
-        else "To keep the host's driver, use an image tag "
-        + (f"whose name says CUDA {own.release(2)} or older." if own else "built for an older CUDA.")
+        else "To keep the host's driver, use an image tag for "
+        + (f"CUDA {own.release(2)} or older." if own else "an older CUDA.")
     )
     given = newer_driver(environment, matrix, cuda, kept)
     if not older or given.steps:

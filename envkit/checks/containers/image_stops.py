@@ -142,7 +142,7 @@ GPU_AT_BUILD = image_fault(
 
     The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is being
     built.""",
-    fix="Check for the GPU when the container starts: in ENTRYPOINT, CMD, or docker run --gpus all.",
+    fix="Check for the GPU at run time, in ENTRYPOINT or CMD, and start the container with --gpus all.",
     references=threads("NVIDIA/nvidia-docker#225", "NVIDIA/nvidia-docker#1747", "docker/for-win#12903"),
 )
 APT_ASKS = image_fault(
@@ -170,7 +170,7 @@ PIP_OUTDATES_ITSELF = image_fault(
     doc="""A pip that upgrades itself first reads which Python the new release needs.
 
     Versions before 9 do not: the newest pip replaces them, and every later pip command fails with a syntax error.""",
-    fix="Name the last release for that Python: pip install 'pip<21'.",
+    fix="Specify the last release for that Python: pip install 'pip<21'.",
     references=("https://pip.pypa.io/en/stable/news/#v9-0-0",),
 )
 PIP_REFUSES_METADATA = image_fault(
@@ -191,7 +191,7 @@ INDEX_WITHOUT_PACKAGE = image_fault(
 
     PyTorch's indexes contain torch, its companions, and their dependencies. --index-url applies to the whole command:
     pip looks for the other packages nowhere else.""",
-    fix="Install the other packages with a separate command, or name the index with --extra-index-url.",
+    fix="Install the other packages with a separate command, or pass the index with --extra-index-url.",
     references=("https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i",),
 )
 PACKAGE_REFUSES = image_fault(
@@ -250,11 +250,11 @@ TOOL_OPTION = image_fault(
 PROGRAM_MOVED = image_fault(
     "image.program-moved",
     title="A program is called where its installer no longer puts it",
-    doc="""Every program is called by the folder into which its installer puts it today.
+    doc="""Every program is called by the path where its installer puts it today.
 
     The installer of uv has put it into ~/.local/bin since 2024, and into ~/.cargo/bin before; that of Poetry no longer
-    uses ~/.poetry. An installer whose URL names no release always brings the newest.""",
-    fix="Call the program in its new folder, or name the release in the URL of the installer.",
+    uses ~/.poetry. An installer whose URL names no release installs the latest one.""",
+    fix="Call the program at its new path, or put a release into the installer's URL.",
     references=threads("astral-sh/uv#8948", "astral-sh/uv#8925"),
 )
 COMMANDS_JOINED = image_fault(

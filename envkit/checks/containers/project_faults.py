@@ -70,10 +70,11 @@ REQUIREMENTS_CLASH = image_fault(
 KNOWN_TO_BREAK = image_fault(
     "project.known-to-break",
     title="Two packages of the file are known not to work together",
-    doc="""No package in the file is known to break beside another, or with the CUDA or Python that it gets.
+    doc="""No package in the file is known to break alongside another, or with the CUDA or Python that it gets.
 
-    Metadata often allow more than works: Horovod does not compile with newer PyTorch releases, and a bitsandbytes has
-    libraries only for the CUDA releases of its time. The installer takes such a pair without a complaint.""",
+    Metadata often allow more than works: Horovod does not compile with newer PyTorch releases, and each
+    bitsandbytes release includes libraries only for the CUDA releases that existed then. The installer takes such a
+    pair without a complaint.""",
     fix="Use releases that are known to work together.",
     references=threads("horovod/horovod#3996", "bitsandbytes-foundation/bitsandbytes#1264"),
 )
@@ -92,7 +93,7 @@ CPU_BUILD = image_fault(
     doc="""If the target has a GPU, no framework in the file is a CPU-only build.
 
     The index, suffix, or extra determines the build; on Windows, the default index has only CPU builds of torch.""",
-    fix="Name the index of a CUDA build.",
+    fix="Specify the index of a CUDA build.",
     references=(_UV_PYTORCH,),
 )
 NOT_ON_INDEX = image_fault(
@@ -101,7 +102,7 @@ NOT_ON_INDEX = image_fault(
     doc="""Every build in the file is on the index that the file uses for it.
 
     The default index does not accept versions with a suffix such as +cu121.""",
-    fix="Name the index that has that build, or drop the suffix.",
+    fix="Specify the index that has that build, or drop the suffix.",
     references=(_PIP_INDEX,),
 )
 NOT_A_REQUIREMENT = image_fault(
@@ -128,7 +129,7 @@ NOT_JUDGED = image_fault(
     doc="""envkit knows every GPU package that the file installs.
 
     Anything it does not know is listed, because silence would look like approval.""",
-    fix="Pin the release, name the extra, or pass the file that was not read.",
+    fix="Pin the release, specify the extra, or pass the file that was not read.",
     references=(_PIP_INDEX,),
 )
 

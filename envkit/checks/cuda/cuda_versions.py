@@ -292,7 +292,8 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
         return
     if not limit.known:
         yield unknown(
-            "the highest CUDA of the driver is not known", evidence=[known(environment, "driver.driver_cuda_version")]
+            "the newest CUDA version that the driver supports is not known",
+            evidence=[known(environment, "driver.driver_cuda_version")],
         )
         return
     outcomes = [_ptx_against(environment, matrix, limit.get(), item) for item in installs(environment)]

@@ -301,8 +301,8 @@ def _against_build(item: Installed) -> Outcome | None:
 def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The cuDNN in use has kernels for every GPU of the machine.
 
-    Builds for CUDA 13 never supported Maxwell, Pascal, or Volta; late builds for CUDA 12 contain only some of their
-    kernels.
+    Builds for CUDA 13 never supported Maxwell, Pascal, or Volta; the last cuDNN releases for CUDA 12
+    contain only some of their kernels.
     """
     from envkit.compat.software import gpu_on_cudnn
 

@@ -117,7 +117,7 @@ _DROPPED = Fault(
     rank=35,
     of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install a GCC that this toolkit accepts and name it in NVCC_PREPEND_FLAGS.",
+    fix="Install a GCC that this toolkit accepts and set it in NVCC_PREPEND_FLAGS.",
     references=threads("NVlabs/instant-ngp#1562", "facebookarchive/caffe2#442"),
 )
 def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

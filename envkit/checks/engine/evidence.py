@@ -37,7 +37,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "cuda_toolkits": "CUDA toolkits",
     "cudnns": "cuDNN",
     "driver.cuda_init": "CUDA initialization result",
-    "driver.driver_cuda_version": "highest CUDA version of the driver",
+    "driver.driver_cuda_version": "newest CUDA version that the driver supports",
     "driver.device_nodes": "NVIDIA device files",
     "driver.fabric_manager": "Fabric Manager",
     "driver.kernel_module": "NVIDIA kernel module",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import in_words
+from envkit.checks.engine.findings import Evidence
 from envkit.tables.rows import framework_title
 
+QUOTED = "messages"  # the fact whose values are lines of the text or log
 _OF_GPU = regex(
     r"(?:pci_)?gpus\[(?P<which>[^\]]{1,40})\](?:\.(?P<field>\w{1,60}))?|GPU (?P<address>\S{1,20}) (?P<own>\w{1,60})"
 )
@@ -69,6 +71,11 @@ _PATHS = {
     "system.vendor": "system vendor",
     "pythons.frameworks.cuda": "CUDA version",
 }
+
+
+def in_a_line(item: Evidence) -> str:
+    """A piece of evidence as reports print it: the value, behind what it is the value of; a quoted line alone."""
+    return item.value if item.fact == QUOTED else f"{fact_label(item.fact)}: {item.value}"
 
 
 def fact_label(fact: str) -> str:

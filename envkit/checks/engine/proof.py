@@ -28,7 +28,7 @@ def proven(environment: Environment, finding: Finding) -> Finding:
     if finding.status is Status.SKIP:
         return _applicable(environment, finding)
     if finding.status is not Status.OK:
-        return finding
+        return replace(finding, title=_not_in_text(finding.title))
     paths = dict.fromkeys(_path(item) for item in finding.evidence)
     if len(paths) > 1 or any(_is_shown(environment, item) for item in finding.evidence):
         return finding
@@ -55,6 +55,15 @@ def _not_shown(finding: Finding, path: str) -> Finding:
     title = f"{_LACKS} {named}" if path else "the text shows nothing that this check needs"
     said = finding.title.startswith(_THE_TEXT)
     return replace(finding, status=Status.UNKNOWN, title=finding.title if said else title)
+
+
+def _not_in_text(title: str) -> str:
+    """What was not probed, as a reader of the text has it: nothing is probed in a text."""
+    for verb in (" was", " were"):
+        for asked in (" not probed", " not queried"):
+            if title.endswith(verb + asked):
+                return f"the text does not show {title.removesuffix(verb + asked)}"
+    return title.replace(" not probed", " not in this text")
 
 
 def _path(item: Evidence) -> str:

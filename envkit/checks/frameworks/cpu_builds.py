@@ -192,6 +192,12 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
     yield from _cpu_only(environment, matrix, _ON_AARCH64, messages)
 
 
+def _gpus_told(environment: Environment) -> str | None:
+    """The models of the GPUs that a CPU build leaves idle; None where there are none."""
+    names = [gpu.name for gpu in environment.gpus.value or ()] or [gpu.name for gpu in environment.pci_gpus.value or ()]
+    return ", ".join(dict.fromkeys(filter(None, names))) or None
+
+
 def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tuple[Message, ...]) -> Iterator[Outcome]:
     items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
     cpu = [
@@ -202,7 +208,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
     for item in cpu:
         evidence = [
             item.evidence("cuda", "none"),
-            known(environment, "gpus" if environment.gpus.known else "pci_gpus", "present" if present else None),
+            known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
         fix = by_conda(environment, matrix, item) or replacement(
             environment, matrix, item, "Replace it with a CUDA build."

@@ -27,8 +27,9 @@ _PAGING_FILE = Fault(
     "windows-paging-file-small",
     "The Windows paging file is too small",
     impact="Processes fail at import torch; the libraries themselves are fine.",
-    remedy="Start fewer processes (num_workers, subprocess environments), or enlarge the paging file: System, Advanced "
-    "system settings, Performance, Virtual memory; then restart. To see the current size:",
+    remedy="Start fewer processes (num_workers, subprocess environments), or enlarge the paging file: System > "
+    "Advanced system settings > Performance Settings > Advanced > Virtual memory; then restart. To see the "
+    "current size:",
     steps=(fixed("powershell -Command Get-CimInstance Win32_PageFileUsage"),),
 )
 
@@ -77,9 +78,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         if patch is None:
             return None
         return Remedy(
-            f"fbgemm.dll of torch {limit('fbgemm-with-libomp')} needs libomp140.x86_64.dll, which neither Windows nor "
-            f"the Visual C++ runtime provides; {patch} does not need it. The index is for the CUDA version that most "
-            "drivers can run; without one, pip installs a CPU build on Windows.",
+            f"torch {limit('fbgemm-with-libomp')} is known for this: its fbgemm.dll needs libomp140.x86_64.dll, which "
+            f"neither Windows nor the Visual C++ runtime provides; {patch} does not need it. The index has the build "
+            "with the lowest driver requirement; without an index, pip installs a CPU build on Windows.",
             (
                 pip(
                     named_python(environment),

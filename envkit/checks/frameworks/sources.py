@@ -75,7 +75,7 @@ _NO_VIRTUAL_PACKAGE = Fault(
 
 
 _EXPLICIT = Remedy(
-    "Use the index only for PyTorch: add explicit = true to its [[tool.uv.index]], and name it in [tool.uv.sources] "
+    "Use the index only for PyTorch: add explicit = true to its [[tool.uv.index]], and list it in [tool.uv.sources] "
     "for torch, torchvision, and torchaudio. Everything else then comes from PyPI.",
     (fixed("uv lock"),),
 )

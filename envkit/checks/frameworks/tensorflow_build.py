@@ -31,7 +31,7 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
         why = f"TensorFlow {last.version} is the last release with native Windows GPU support; later ones need WSL 2."
         return replacement(environment, matrix, item, why)
     newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
-    native = f", or TensorFlow {last.version} here, in Python {last.pythons[-1]} or older" if last else ""
+    native = f", or TensorFlow {last.version} here, with Python {last.pythons[-1]} or older" if last else ""
     return Remedy(
         f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver, and the first command may "
         "ask for a reboot. After that, start programs with tf/bin/python in WSL.",

@@ -131,8 +131,8 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """No GPU reduces its clocks because of heat.
 
     If one does, throughput drops after a few minutes, without an error. Lower clocks at idle, application clocks, and
-    the power cap under full load are normal. So is a driver that keeps a laptop, or a card with its own fans, below the
-    temperature limit.
+    the power cap under full load are normal. It is also normal for the driver to lower the clocks of a laptop GPU or a
+    fan-cooled card to keep it below its temperature limit.
     """
     reasons = _reasons(environment)
     cooled = _cooled_to_a_target(environment, matrix)

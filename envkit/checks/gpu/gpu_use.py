@@ -126,8 +126,8 @@ _RAN_OUT = Fault(
     "A program ran out of GPU memory",
     impact="That program fails; the driver, CUDA, and the framework work.",
     remedy="Reduce the memory use of the program: use a smaller batch, a lower precision, gradient checkpointing (when "
-    "training), shorter or smaller inputs, or a smaller model; look for these among its options. If nvidia-smi shows "
-    "that another process holds much of the memory, stop that one first.",
+    "training), shorter or smaller inputs, or a smaller model; check which of these the program offers. If nvidia-smi "
+    "shows that another process holds much of the memory, stop that one first.",
     actions=("who-uses",),
     status=Status.WARN,
 )
@@ -388,7 +388,7 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         )
     elif seen(environment, "driver-module-crashed"):
         yield skip("the driver's module crashed, so its message about sleep is a consequence")
-    elif reported := _SLEPT.reported(environment, title="CUDA cannot start, as often happens after sleep"):
+    elif reported := _SLEPT.reported(environment, title="CUDA stopped working, as often happens after sleep"):
         yield reported
     elif codes and slept.absent:
         yield ok(

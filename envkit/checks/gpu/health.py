@@ -33,7 +33,7 @@ _RESET = (
 _FAILS_AGAIN = (
     "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA "
     "it; the first command prints its serial number, the second runs the diagnosis that vendors ask for, while the "
-    "GPU is idle. Until then, drain it in the scheduler or leave it out of CUDA_VISIBLE_DEVICES."
+    "GPU is idle. Until then, drain the node or hide the GPU with CUDA_VISIBLE_DEVICES."
 )
 
 
@@ -73,7 +73,7 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Take the GPU out of service and RMA it: it has no spare memory rows left. The command prints its serial "
-        "number. Until then, drain it in the scheduler or exclude it from CUDA_VISIBLE_DEVICES.",
+        "number. Until then, drain the node or hide the GPU with CUDA_VISIBLE_DEVICES.",
         "card-numbers",
     )
 

@@ -65,14 +65,14 @@ def _straight(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             f"The same machine runs with driver branch {branch}, so look at the driver before the firmware: install "
             f"that branch. Until then, NCCL_P2P_DISABLE=1 keeps NCCL from hanging, at the cost of speed. If it still "
-            "hangs, turn ACS (and the IOMMU, if nothing needs it) off in the firmware setup.",
+            "hangs, turn off ACS in the firmware setup, and the IOMMU, too, if nothing needs it.",
             "driver-open" if needs_open(environment, matrix) else "driver-newer",
             branch=branch,
         )
     return remedy(
         environment,
-        "On bare metal without virtual machines, turn ACS (and the IOMMU, if nothing needs it) off in the firmware "
-        "setup. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
+        "On bare metal without virtual machines, turn off ACS in the firmware setup, and the IOMMU, too, if nothing "
+        "needs it. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
         "no-p2p",
     )
 
@@ -108,7 +108,7 @@ _PEERLESS = "NCCL cannot use peer access between these GPUs"
 _NO_PEERS = Fault(
     "geforce-p2p-hang",
     "NCCL may hang on GeForce cards without peer access",
-    impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix it.",
+    impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix this.",
     remedy=_without_peers,
 )
 
@@ -204,7 +204,7 @@ _OVER_NVLINK = "the GPUs use NVLink, so this would matter only for RDMA with net
     rank=70,
     tier="R",
     any_of=("kernel.acs_redirect", "messages"),
-    fix="Turn ACS off in the firmware setup; without peer-to-peer, NCCL does not hang.",
+    fix="Turn off ACS in the firmware setup. Until then, NCCL_P2P_DISABLE=1 keeps NCCL from hanging.",
     references=threads("NVIDIA/nccl#2079", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -34,7 +34,7 @@ def _told_interfaces(environment: Environment) -> tuple[str, ...]:
 
 
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
-    advice = "Name an interface that exists on every machine, or exclude the wrong ones."
+    advice = "Specify an interface that exists on every machine, or exclude the wrong ones."
     names = managers(environment)
     told = _told_interfaces(environment)
     if "mpirun" in names and told:

@@ -45,7 +45,7 @@ def _prebuilt(environment: Environment) -> str:
 def _older_kernel(environment: Environment) -> str:
     """A word on the kernel that still has the module: it works at once."""
     others = sorted((_kernels_with_module(environment) or set()) - {environment.system.kernel.value})
-    return f" Until then, kernel {others[-1]} in the boot menu works as before." if others else ""
+    return f" Until then, you can boot kernel {others[-1]} from the boot menu." if others else ""
 
 
 def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
@@ -154,7 +154,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, which "
+        "Enroll the key that DKMS signs the module with (a Machine Owner Key). mokutil asks for a new password, which "
         "MokManager requests on the console at the next boot: do not reboot a machine whose console you cannot access. "
         "If mokutil says the key is already enrolled, the machine boots without shim: choose shimx64.efi in the boot "
         "menu. Or use the distribution's signed modules, or turn Secure Boot off.",

@@ -105,8 +105,8 @@ def log_unread(environment: Environment) -> Outcome:
     rank=20,
     tier="L",
     explained_by=("bar-not-assigned", "external-power-missing", "optimus-gpu-off"),
-    fix="Save the log, drain and power off the machine, and check cooling, seating, cables, and riser; then RMA "
-    "the card.",
+    fix="Save the log, drain and power off the machine, and check cooling, seating, cables, and riser. If "
+    "it happens again, RMA the card.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

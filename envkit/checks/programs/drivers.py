@@ -78,8 +78,8 @@ told_by_program(
     fix="Install the operator with driver.enabled=false, or remove the node's own driver.",
     doc="""On a node that has a driver, the GPU operator does not install another one.
 
-    Its driver container unloads the driver's modules and loads its own. It cannot where a desktop, a persistence
-    daemon or another program of the node uses them.
+    Its driver container unloads the driver's modules and loads its own. It cannot do so while a desktop, a
+    persistence daemon, or another program on the node is using them.
     """,
     rank=32,
     references=threads("NVIDIA/gpu-operator#126", "NVIDIA/gpu-operator#327", "NVIDIA/gpu-operator#367"),

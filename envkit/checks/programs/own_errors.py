@@ -59,8 +59,8 @@ told_by_program(
         "gpu-assertion-failed",
         "The program used an index or a label that is out of range (device-side assert)",
         impact=_NOT_THE_MACHINE,
-        remedy="Run it again with synchronous kernel launches: the traceback then ends at the line at fault. Most "
-        "often a label is not below the number of classes, or a token ID is outside the vocabulary.",
+        remedy="Run it again with synchronous kernel launches: the traceback then points to the failing line. "
+        "Usually, a label is greater than or equal to the number of classes, or a token ID is outside the vocabulary.",
         steps=_ONE_BY_ONE,
         status=Status.WARN,
     ),
@@ -248,7 +248,7 @@ told_by_program(
         "The model runs in bfloat16, which this GPU does not support",
         impact="The program stops. No other build, driver, or CUDA changes that.",
         remedy="Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, "
-        "torch_dtype=torch.float16 for a pipeline. FlashAttention needs the same generation of GPUs: choose another "
+        "torch_dtype=torch.float16 for a pipeline. FlashAttention 2 has the same requirement: choose another "
         "attention backend (PyTorch's own, sdpa, or xformers).",
         status=Status.WARN,
     ),

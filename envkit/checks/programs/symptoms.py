@@ -12,7 +12,7 @@ told_by_program(
     Fault(
         "framework-sees-no-gpu",
         "A framework sees no GPU",
-        impact="It runs on the CPU, or stops. Nothing else here shows why.",
+        impact="The program runs on the CPU, or stops. Nothing else here shows the reason.",
         remedy="Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda "
         "is None, the build has no CUDA. Add their output to the text and run envkit again.",
         steps=(

@@ -92,7 +92,7 @@ def read_environment(text: str, beside: Beside, kind: str = "environment.yml") -
     document = parse(text)
     listed = document.get("dependencies") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise SourceError("it has no list of dependencies.", "Name a conda environment.yml.")
+        raise SourceError("it has no list of dependencies.", "Pass a conda environment.yml.")
     channels = [str(one) for one in _list(document.get("channels"))]
     specs = [(str(one), getattr(one, "line", 0)) for one in listed if isinstance(one, Text)]
     manifest = _of_specs(kind, specs, channels)

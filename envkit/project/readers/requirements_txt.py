@@ -79,7 +79,7 @@ def _collect(
                     continue
                 seen.add(inner)
                 if len(seen) > _FILES:
-                    raise SourceError(f"line {one.line}: more than {_FILES} files are included.", "Name one of them.")
+                    raise SourceError(f"line {one.line}: more than {_FILES} files are included.", "Pass one of them.")
                 included = beside(inner) if "://" not in one.value else None
                 if included is None:
                     unread.append(Unread(one.line, f"-r {one.value}", one.file))
@@ -117,7 +117,7 @@ def _bounds(options: list[_Option], beside: Beside, unread: list[Unread]) -> dic
             continue
         seen.add(place)
         if len(seen) > _FILES:
-            raise SourceError(f"line {option.line}: more than {_FILES} files are included.", "Name one of them.")
+            raise SourceError(f"line {option.line}: more than {_FILES} files are included.", "Pass one of them.")
         text = beside(place)
         if text is None:
             unread.append(Unread(option.line, f"-c {option.value}", option.file))

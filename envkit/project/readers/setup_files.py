@@ -18,13 +18,13 @@ _MOST_SUMMANDS = 1000
 def read_setup_py(text: str) -> Manifest:
     """The requirements in the call of setup(). Raises SourceError for a text that is no Python."""
     if len(text) > _LIMIT:
-        raise SourceError("it is too long for a setup.py.", "Name the file that calls setup().")
+        raise SourceError("it is too long for a setup.py.", "Pass the file that calls setup().")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise SourceError(
-            f"line {line or 1}: it is not valid Python 3.", "Name a setup.py that python3 reads."
+            f"line {line or 1}: it is not valid Python 3.", "Pass a setup.py that python3 reads."
         ) from None
     constants = dict(_constants(tree))
     call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)
@@ -115,7 +115,7 @@ def read_setup_cfg(text: str, beside: Beside) -> Manifest:
     except configparser.Error as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""
-        raise SourceError(f"{where}it is not a setup.cfg.", "Name a file with sections in brackets.") from None
+        raise SourceError(f"{where}it is not a setup.cfg.", "Pass a file with sections in brackets.") from None
     options = dict(parser["options"]) if parser.has_section("options") else {}
     numbers = {line.strip(): number for number, line in reversed(list(enumerate(text.splitlines(), 1)))}
     found: list[Item | Unread | None] = []

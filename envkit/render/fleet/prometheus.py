@@ -32,7 +32,11 @@ def report(fleet: FleetReport, look: Look) -> str:
             "The state of each host; the value is always 1.",
             [({"host": host.name, "state": host.state.value}, 1) for host in fleet.hosts],
         ),
-        ("envkit_check_status", "Checks that did not pass: 1 warned, 2 failed, 3 broke.", list(_checks(fleet))),
+        (
+            "envkit_check_status",
+            "Checks that did not pass: 1 warning, 2 failure, 3 error in it.",
+            list(_checks(fleet)),
+        ),
         (
             "envkit_cause_hosts",
             "Hosts by cause.",
