@@ -40,7 +40,7 @@ from envkit.dockerfile.stops_packages import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
-from envkit.dockerfile.stops_releases import release_missing
+from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_system import (
@@ -53,6 +53,8 @@ from envkit.dockerfile.stops_system import (
 )
 from envkit.dockerfile.stops_tools import option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_uv import environment_missing
+from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
 from envkit.dockerfile.system_cudnn import cudnn_of_the_system
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
@@ -103,6 +105,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         python_too_old,
         unbuildable,
         system_sync,
+        apt_list,
         joined,
         grammar,
         folder_lost,
@@ -121,6 +124,11 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         source_stops,
         framework_refused,
         cudnn_of_the_system,
+        misspelled,
+        bash_alone,
+        requirement_unread,
+        environment_missing,
+        release_gone,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
