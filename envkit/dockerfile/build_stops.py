@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import ImageTag
 
+_PYTHONS = "python"  # the images of Python's own project
 _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 
 
@@ -139,6 +140,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     """Every command that needs the CUDA compiler in an image that certainly has none."""
     base = ground.base
+    if base.repository == _PYTHONS and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
+        yield from _without_toolkit(ground)
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return
     if "compiler" in ground.tells or "SKIP_CUDA" in " ".join(ground.environment):
@@ -158,6 +161,20 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
                 impact="The build stops: nvcc is not found.",
                 fix=_devel_image(base.row, matrix),
             )
+
+
+def _without_toolkit(ground: Ground) -> Iterator[Finding]:
+    """The first call of nvcc itself in an image of Python's own project, which has nothing of CUDA."""
+    for step in ground.steps:
+        if step.command.words[0] == "nvcc" and step.command.decisive:
+            yield stop(
+                faults.COMPILER_MISSING,
+                f"nvcc is the CUDA compiler, and {ground.base.image} has none",
+                command_subject(step.command),
+                impact="The build stops: nvcc is not found.",
+                fix=f"Start from a devel image of {CUDA_REPOSITORY}, or leave the command out.",
+            )
+            return
 
 
 def _devel_image(row: ImageTag, matrix: Matrix) -> str:

@@ -587,7 +587,7 @@ def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, jud
 UNSURE = {
     "a build between two of the rows": (
         "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\n"
-        "RUN uv pip install --system torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
+        "RUN uv pip install --system --break-system-packages torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
         ["unknown image.framework-version"],
     ),
     "a build that came later": (

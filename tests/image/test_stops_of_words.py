@@ -30,6 +30,7 @@ STOPS = [
     ("image.tool-option", "FROM python:3.12\nRUN pip install poetry && poetry lock --no-update\n"),
     ("image.tool-option", "FROM python:3.12\nRUN pip install uv\nRUN uv pip install six\n"),
     ("image.tool-option", "FROM python:3.12\nRUN pip install uv && uv pip install six && uv venv\n"),
+    ("image.compiler-missing", "FROM python:3.12\nRUN nvcc --version\n"),
     ("image.framework-version", "FROM python:3.8\nRUN pip install paddlepaddle==2.5.1\n"),
     ("image.base-unknown", "FROM nvidia/cuda:${RELEASE}-runtime-ubuntu22.04\nARG RELEASE=12.6.3\nRUN true\n"),
     ("image.base-unknown", "FROM ${BASE}\nARG BASE=ubuntu:22.04\nRUN true\n"),
@@ -44,6 +45,8 @@ STOPS = [
 ]
 
 BUILDS = [
+    "FROM python:3.12\nRUN nvcc --version || true\n",
+    "FROM python:3.12-bookworm\nRUN apt-get update && apt-get install -y nvidia-cuda-toolkit && nvcc --version\n",
     _UBUNTU + "RUN ln -s /usr/bin/apt-get /usr/bin/agt-get && agt-get update\n",
     _UBUNTU + "RUN agt-get update || true\n",
     _UBUNTU + "RUN apt-get update && apt-key list\n",

@@ -13,7 +13,8 @@ PYTHON_MANAGED = image_fault(
     Without one, and without --break-system-packages, pip stops before it looks for any package. get-pip.py and
     `uv pip install --system` respect the marker, too. Even when pip is allowed to install, it cannot replace the pip
     and wheel of newer Ubuntu releases: "RECORD file not found".""",
-    fix="Create an environment with python3 -m venv and use its pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
+    fix="Create an environment with python3 -m venv (on Ubuntu and Debian, install python3-venv first) and use its "
+    "pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
     references=(
         "https://packaging.python.org/en/latest/specifications/externally-managed-environments/",
         *threads("ggml-org/llama.cpp#15004", "nvidia-holoscan/holohub#918"),
