@@ -123,7 +123,7 @@ def _remedy(machine: Machine, total: int) -> str:
         limits = ", ".join(
             f"{board.model.tdp_w * share.value:.0f} W for {board.name}" for board in _each(machine) if board.model.tdp_w
         )
-        return f"a power limit would be enough (nvidia-smi -pl: {limits}); {kept.text}"
+        return f"a power limit is enough, too: sudo nvidia-smi -pl sets {limits} ({kept.text})"
     return f"use one of at least {ceil(total * headroom / 10) * 10} W"
 
 

@@ -192,7 +192,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = terminal_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? is unknown, blank is none)"]
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? is unknown; blank or - is none)"]
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (

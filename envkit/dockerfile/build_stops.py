@@ -40,7 +40,7 @@ from envkit.dockerfile.stops_packages import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
-from envkit.dockerfile.stops_releases import release_missing
+from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_system import (
@@ -53,6 +53,8 @@ from envkit.dockerfile.stops_system import (
 )
 from envkit.dockerfile.stops_tools import option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_uv import environment_missing
+from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
 from envkit.dockerfile.system_cudnn import cudnn_of_the_system
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import ImageTag
 
+_PYTHONS = "python"  # the images of Python's own project
 _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 
 
@@ -103,6 +106,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         python_too_old,
         unbuildable,
         system_sync,
+        apt_list,
         joined,
         grammar,
         folder_lost,
@@ -121,6 +125,11 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         source_stops,
         framework_refused,
         cudnn_of_the_system,
+        misspelled,
+        bash_alone,
+        requirement_unread,
+        environment_missing,
+        release_gone,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
@@ -131,6 +140,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     """Every command that needs the CUDA compiler in an image that certainly has none."""
     base = ground.base
+    if base.repository == _PYTHONS and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
+        yield from _without_toolkit(ground)
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return
     if "compiler" in ground.tells or "SKIP_CUDA" in " ".join(ground.environment):
@@ -150,6 +161,20 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
                 impact="The build stops: nvcc is not found.",
                 fix=_devel_image(base.row, matrix),
             )
+
+
+def _without_toolkit(ground: Ground) -> Iterator[Finding]:
+    """The first call of nvcc itself in an image of Python's own project, which has nothing of CUDA."""
+    for step in ground.steps:
+        if step.command.words[0] == "nvcc" and step.command.decisive:
+            yield stop(
+                faults.COMPILER_MISSING,
+                f"nvcc is the CUDA compiler, and {ground.base.image} has none",
+                command_subject(step.command),
+                impact="The build stops: nvcc is not found.",
+                fix=f"Start from a devel image of {CUDA_REPOSITORY}, or leave the command out.",
+            )
+            return
 
 
 def _devel_image(row: ImageTag, matrix: Matrix) -> str:

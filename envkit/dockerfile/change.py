@@ -36,14 +36,17 @@ def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix
     """
     findings, told, seen = tuple(found), list[str](), {text}
     before = len(_errors(findings))
+    best: DockerfileChange | None = None
     for _ in range(_STEPS):
         step = _step(text, findings, check, matrix, seen)
         if step is None:
             break
         text, findings, said = step
         told = [*_without_passing(told, said)]
-    left = tuple(_errors(findings))
-    return DockerfileChange(text, tuple(told), left) if len(left) < before else None
+        left = tuple(_errors(findings))
+        if len(left) < (before if best is None else len(best.left)):
+            best = DockerfileChange(text, tuple(told), left)
+    return best
 
 
 def _without_passing(told: Sequence[str], said: str) -> Iterator[str]:
@@ -61,16 +64,24 @@ def _without_passing(told: Sequence[str], said: str) -> Iterator[str]:
 def _step(
     text: str, findings: Sequence[Finding], check: Check, matrix: Matrix, seen: set[str]
 ) -> tuple[str, tuple[Finding, ...], str] | None:
-    """The first repair that helps, None where none does; `seen` are the texts that were checked."""
+    """The first repair that leaves fewer errors, otherwise the first that exchanges one; None where none helps.
+
+    `seen` are the texts that were checked.
+    """
+    exchange = None
     for fault in _errors(findings):
         for tried in repairs_of(text, fault, matrix):
             if tried.text in seen:
                 continue
             seen.add(tried.text)
             after = tuple(check(tried.text))
-            if _helps(fault, findings, after):
-                return tried.text, after, tried.told
-    return None
+            if not _helps(fault, findings, after):
+                continue
+            step = tried.text, after, tried.told
+            if len(_errors(after)) < len(_errors(findings)):
+                return step
+            exchange = exchange or step
+    return exchange
 
 
 def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:

@@ -25,9 +25,11 @@ from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
 from envkit.dockerfile.cuda import Held
+from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import grounds
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
+from envkit.dockerfile.server_arguments import server_arguments
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
 from envkit.dockerfile.wanted import choices
 from envkit.solver.request import Request
@@ -56,6 +58,7 @@ def check_dockerfile(
     findings += base_outgrown(made, found, matrix)
     findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
+    findings += server_arguments(stages, found.base)
     findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)
@@ -189,7 +192,10 @@ def _wheels(found: Contents) -> Iterator[Finding]:
 
 
 def _lists(found: Contents) -> Iterator[Finding]:
+    yield from frozen_folder(found.lists)
     for item in found.lists:
+        if is_frozen(item.name):
+            continue
         name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
         title = f"{name} was not checked: its contents are not available"
         yield finding(faults.LIST_UNREAD, Status.UNKNOWN, title, subject_of(item.line, item.name))

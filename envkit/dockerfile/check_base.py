@@ -36,6 +36,7 @@ from envkit.tables.rows import FrameworkImage, ImageTag
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)?[a-z0-9][\w./-]*[\w](?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]+)?")
 _CUDNN = regex(r"cudnn\d+")
 _PYTORCH = "pytorch/pytorch"
 _OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d)-cudnn\d-(?:runtime|devel)")
@@ -69,6 +70,15 @@ def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None)
     for line, image in copied_images((stage,)):
         yield from _image(image, line, "The build stops at COPY.", matrix, meant)
     if stage.parent is not None:
+        return
+    if stage.undeclared and not _IMAGE.fullmatch(stage.undeclared):
+        yield stop(
+            faults.BASE_UNKNOWN,
+            f"no ARG before the first FROM declares a variable of {stage.image}",
+            subject_of(stage.line, stage.image),
+            impact=f"The build stops at FROM: {stage.undeclared} is no name of an image.",
+            fix="Write ARG with a default before the first FROM.",
+        )
         return
     if stage.unresolved:
         title = f"the base image {stage.image} depends on a build argument without a default"

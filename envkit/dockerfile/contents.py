@@ -43,6 +43,8 @@ _DRIVER_PACKAGE = regex(
 _WITH_DRIVER = regex(
     r"(?m)^(?:\w+=\S* |sudo )*(?:apt-get|apt) (?=[^\n]*\binstall )[^\n]* (cuda(?:-runtime)?(?:-\d+-\d+)?)(?= |$)"
 )
+# The installer of the driver alone, which runs; unpacked it installs nothing.
+_DRIVER_RUN = regex(r"(?m)(?:\./|\bsh )(NVIDIA-Linux-[\w.-]{1,60}\.run)(?= |$)(?![^\n]{0,200} (?:-x|--extract-only)\b)")
 
 
 @record
@@ -140,7 +142,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
             for item in packages
             if item.wheel is not None
         ),
-        driver_packages=(*own.all(_DRIVER_PACKAGE), *own.all(_WITH_DRIVER)),
+        driver_packages=(*own.all(_DRIVER_PACKAGE), *own.all(_WITH_DRIVER), *own.all(_DRIVER_RUN)),
         environment=stages[-1].environment,
     )
 

@@ -27,7 +27,9 @@ _SOME_CUDA = regex(
 _RUNFILE = regex(r"\bcuda_(\d{1,2}\.\d{1,2}\.\d{1,3})[\w.-]{0,60}?(?:run|linux)\b")
 _APT_CUDNN = regex(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?|\bcudnn(\d+)-cuda")
 _ARCHIVE_CUDNN = regex(r"\bcudnn-[\w.-]{0,40}?-v?(\d{1,2}(?:\.\d{1,3}){1,3})(?:_cuda[\d.]{1,9}-archive)?\.t")
-_SOME_CUDNN = regex(r"\b(?:nvidia-cudnn|cudnn|libcudnn)\b")
+_SOME_CUDNN = regex(
+    r"\b(?:nvidia-cudnn|cudnn|libcudnn)\b|\bcuda/(?:lib64|include)/\S{0,40} {1,4}/usr/(?:local/cuda|lib|include)"
+)
 _CUDA_OF_CONDA = frozenset(
     {"cuda", "cuda-toolkit", "cuda-version", "cuda-runtime", "cuda-libraries", "cudatoolkit", "pytorch-cuda"}
 )

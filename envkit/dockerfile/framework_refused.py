@@ -42,8 +42,9 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
         return
     bounded = {normalized(one.name) for step in ground.steps for one in step.packages if _BOUNDED.search(one.spec)}
     for step in ground.steps:
-        for package in step.packages:
-            row = _row(package, step, ground, bounded)
+        found = [(package, _row(package, step, ground, bounded)) for package in step.packages]
+        found.sort(key=lambda pair: pair[1] is not None and pair[1].through is not None)  # what is named itself first
+        for package, row in found:
             if row is not None and there.version < row.floor:
                 name = row.through or package.name
                 yield stop(

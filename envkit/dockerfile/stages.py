@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from envkit._startup.records import record, replace
@@ -20,6 +20,10 @@ _ENVIRONMENT = regex(
     r"venv|conda|mamba|(?:site|dist)-packages|/\.local\b|/install\b|/usr/local(?:/lib(?:/python[\d.]*)?)?/?(?:\s|$)"
 )
 _MAKES_ENVIRONMENTS = frozenset({"venv", "virtualenv"})
+# What the builder declares itself.
+_OF_THE_BUILDER = frozenset(
+    f"{side}{part}" for side in ("TARGET", "BUILD") for part in ("PLATFORM", "OS", "ARCH", "VARIANT")
+) | {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"}
 _LONGEST = 100_000  # characters that variables put into one text: values that double each other end there
 
 
@@ -38,6 +42,7 @@ class BuildStage:
     parent: int | None
     instructions: tuple[Instruction, ...]
     unresolved: bool  # the image's name holds a variable without a value
+    undeclared: str  # what the builder makes of the name, where no ARG before the first FROM declares its variables
     platform: str
     environment: Mapping[str, str]
 
@@ -52,6 +57,7 @@ class BuildStage:
 def read_stages(text: str) -> tuple[BuildStage, ...]:
     """The build stages of a Dockerfile, their variables put in. Raises SourceError for a file without FROM."""
     outer: dict[str, str] = {}
+    declared = set(_OF_THE_BUILDER)
     stages: list[BuildStage] = []
     names: dict[str, int] = {}
     for group in _groups(read_instructions(text)):
@@ -59,8 +65,9 @@ def read_stages(text: str) -> tuple[BuildStage, ...]:
             for instruction in group:
                 if instruction.keyword == "ARG":
                     outer.update(_pairs(instruction, outer))
+                    declared.update(word.partition("=")[0] for word in instruction.text.split())
             continue
-        stages.append(_stage(group, outer, stages, names))
+        stages.append(_stage(group, outer, declared, stages, names))
         names.setdefault(stages[-1].name, stages[-1].index)
     if not stages:
         raise SourceError("there is no FROM instruction in it.", "Pass a Dockerfile.")
@@ -79,7 +86,11 @@ def _groups(instructions: tuple[Instruction, ...]) -> Iterator[tuple[Instruction
 
 
 def _stage(
-    group: tuple[Instruction, ...], outer: Mapping[str, str], earlier: list[BuildStage], names: Mapping[str, int]
+    group: tuple[Instruction, ...],
+    outer: Mapping[str, str],
+    declared: Container[str],
+    earlier: list[BuildStage],
+    names: Mapping[str, int],
 ) -> BuildStage:
     start = group[0]
     words = substitute(start.text, outer).split()
@@ -102,7 +113,17 @@ def _stage(
             body.append(replace(instruction, body=put_in))
     platform = substitute(start.flags.get("platform", ""), outer)
     unresolved = "$" in image or not image
-    return BuildStage(len(earlier), start.line, name, image, parent, tuple(body), unresolved, platform, environment)
+    lost = _without(image, declared) if unresolved else ""
+    number, instructions = len(earlier), tuple(body)
+    return BuildStage(number, start.line, name, image, parent, instructions, unresolved, lost, platform, environment)
+
+
+def _without(image: str, declared: Container[str]) -> str:
+    """The name of an image with its variables left out, where none of them is declared; '' where one is."""
+    named = [found[1] or found[4] or "" for found in _VARIABLE.finditer(image)]
+    if not named or any(name in declared for name in named):
+        return ""
+    return substitute(image, dict.fromkeys(named, "")) or ":"
 
 
 def _pairs(

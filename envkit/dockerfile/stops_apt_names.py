@@ -91,8 +91,9 @@ def no_names(ground: Ground) -> Iterator[Finding]:
     if ground.base.system is None or ground.base.system.package_manager != "apt":
         return
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
-            if _NO_NAME.fullmatch(word) and step.command.decisive:
+        given = arguments(step.command, APT, ("install",)) or ()
+        for word, last in zip(given, ("", *given), strict=False):
+            if last not in ("-r", "--requirement") and _NO_NAME.fullmatch(word) and step.command.decisive:
                 yield _without(word, f"no package has a name like {word}", "Correct its name.")
                 return
 

@@ -166,6 +166,11 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
             return
 
 
+def _says_yes(words: tuple[Word, ...]) -> bool:
+    """True for an echo of y, which the next command may be given."""
+    return words[:1] in (("echo",), ("printf",)) and words[-1][:1] in ("y", "Y")
+
+
 def asks(ground: Ground) -> Iterator[Finding]:
     """The first installation at which apt asks, as it provides more packages than were named."""
     if not ground.plain or not ground.first or "assume-yes" in ground.tells:
@@ -175,7 +180,7 @@ def asks(ground: Ground) -> Iterator[Finding]:
     there: set[str] = set()
     before: tuple[Word, ...] = ()
     for step in ground.steps:
-        words, fed = step.command.words, before[:1] == ("yes",)
+        words, fed = step.command.words, before[:1] == ("yes",) or _says_yes(before)
         before = words
         given = arguments(step.command, APT, ("install",))
         if given is None:

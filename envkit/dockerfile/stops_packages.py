@@ -28,6 +28,7 @@ from envkit.tables.build_stops import (
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
+_THIRD = regex(r"python3|pip3|rh-python")
 _MINICONDA = "repo.anaconda.com/miniconda"
 _PYTHONS = "python"  # the images of Python's own project
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
@@ -198,9 +199,12 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
     row = next((row for row in read(DistributionPip) if system is not None and row.os_id == system.os_id), None)
     if row is None or not ground.plain or ground.tells & {"python", "deadsnakes", "get-pip"}:
         return
+    of_apt = system is not None and system.package_manager == "apt"
+    if not of_apt and any(_THIRD.search(text) for text in ground.texts):  # whose pip is a newer one
+        return
     replaced = False
     for step in ground.steps:
-        caller = step.command.words[0]
+        caller = next(iter(called(step.command)), "")
         if not _APT_PIP.fullmatch(caller) or not step.packages:
             continue
         if replaced:

@@ -14,11 +14,14 @@ from envkit.compat.package_wheels import package_has_wheel, wheels_of
 from envkit.dockerfile.check_parts import stop, subject_of
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
+from envkit.tables.build_tools import GoneRelease
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _LINUX = "linux"
+_PIN = regex(r"={2,3}(\d{1,4}(?:\.\d{1,4}){1,3})")
 _MIRROR = regex(r"pypi[^ ]{0,80}/simple/?$|pypi\.org")
 _OTHER_PLACES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_INDEX", "UV_EXTRA_INDEX_URL")
 
@@ -57,6 +60,34 @@ def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
                 sources=verdict.sources,
             )
             return
+
+
+def release_gone(ground: Ground) -> Iterator[Finding]:
+    """The first package that is pinned to a release which the default index does not have."""
+    rows = read(GoneRelease)
+    if elsewhere(ground):
+        return
+    for step in ground.steps:
+        for package in step.packages if step.command.decisive else ():
+            pin = _PIN.fullmatch(package.spec)
+            if pin is None or not from_default_index(package):
+                continue
+            version, name = Version.parse(pin[1]), normalized(package.name)
+            row = next((one for one in rows if one.package == name and _holds(one.versions, version)), None)
+            if row is not None:
+                yield stop(
+                    faults.FRAMEWORK_VERSION,
+                    f"PyPI has no {package.name} {pin[1]}",
+                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    impact="The build stops with: No matching distribution found.",
+                    fix=f"Pin a release of {package.name} that is there.",
+                    sources=row.sources,
+                )
+                return
+
+
+def _holds(versions: str, version: Version) -> bool:
+    return VersionSpec.parse(versions).holds(version)
 
 
 def _left_behind(name: str, python: Version) -> bool:

@@ -6,6 +6,7 @@ from calendar import month_name
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
+from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import stop, subject_of
@@ -14,6 +15,7 @@ from envkit.dockerfile.newest_pip import reaches, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import GoneOption, MovedProgram
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
 _PIP = regex(r"(?:.*/)?pip[\d.]*")
@@ -25,15 +27,23 @@ _WITH_VALUE = frozenset(
 
 
 def option_gone(ground: Ground) -> Iterator[Finding]:
-    """The first option of pip or uv that its install does not have."""
+    """The first option of pip, uv or Poetry that a verb of theirs does not have."""
     rows = {(row.tool, row.option): row for row in read(GoneOption)}
+    poetry = False
+    told: set[tuple[str, str]] = set()
     for step, newest in with_newest_pip(ground):
         tool, verb, given = _called(called(step.command))
+        if tool == "poetry":
+            newest = poetry
+        poetry = _brings_poetry(step, ground, poetry=poetry)
         before = ("", *given)
         for word, last in zip(given, before, strict=False):
             row = rows.get((tool, word.partition("=")[0])) if last not in _WITH_VALUE else None
             if row is None or not step.command.decisive or not _lacks(row, verb, step, newest, ground):
                 continue
+            if (tool, verb) in told:
+                return
+            told.add((tool, verb))
             since = f" since {row.since}" if row.since is not None else ""
             yield stop(
                 faults.TOOL_OPTION,
@@ -43,7 +53,17 @@ def option_gone(ground: Ground) -> Iterator[Finding]:
                 fix=row.instead,
                 sources=row.sources,
             )
-            return
+            break
+
+
+def _brings_poetry(step: Step, ground: Ground, *, poetry: bool) -> bool:
+    """Whether the newest Poetry, of today's major release, is certainly there after a step."""
+    named = next((one for one in step.packages if normalized(one.name) == "poetry"), None)
+    if named is None:
+        return poetry
+    python = ground.pythons.of(named.caller, step.place)
+    newest = not named.spec and named.tool == "pip" and not named.held
+    return newest and python is not None and python >= limit("python-of-poetry-2")
 
 
 def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
@@ -54,6 +74,8 @@ def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
     tool = "pip" if rest and _PIP.fullmatch(rest[0]) else ""
     if rest[:2] == ["uv", "pip"]:
         tool, rest = "uv", rest[1:]
+    if rest[:1] == ["poetry"]:
+        tool = "poetry"
     at = next((at for at, word in enumerate(rest) if at and not word.startswith("-")), None) if tool else None
     return (tool, rest[at], rest[at + 1 :]) if at is not None else ("", "", ())
 
@@ -62,6 +84,8 @@ def _lacks(row: GoneOption, verb: str, step: Step, newest: bool, ground: Ground)
     """Whether the release of the tool that a step calls certainly does not have the option."""
     if verb not in row.verbs:
         return False
+    if row.tool == "poetry":
+        return newest
     words = called(step.command)
     caller = " ".join(words[: words.index(Word(verb))])
     return row.since is None or (newest and reaches(ground.pythons.of(caller, step.place), row.since))

@@ -15,6 +15,9 @@ from envkit.dockerfile.shell_words import Word
 
 _PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
 _AS_PACKAGES = frozenset({"pip", "curl", "apt"})  # words that name packages of apt too
+_INSTRUCTIONS = frozenset({"WORKDIR", "COPY", "ADD", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"})
+# Programs that stop at a word that they do not know; others make or print it.
+_PARTICULAR = frozenset({"apt-get", "apt", "cmake", "make", "pip", "pip3", "conda", "yum", "dnf", "tar"})
 _FOLDER = regex(r"[$*?\[]|/$|^[^.]*$|^\.{1,2}(?:/[^.]*)?$")  # or may be one: its name has no ending
 _PYTHONS = "python"  # the images of Python's own project
 _LISTS = ("-r", "--requirement")
@@ -34,6 +37,7 @@ def joined(ground: Ground) -> Iterator[Finding]:
         word = word or next(
             (one for one in step.command.words[1:] if one == "RUN" and one.line > step.command.line), None
         )
+        word = word or _instruction(called(step.command))
         if word is not None:
             yield stop(
                 faults.COMMANDS_JOINED,
@@ -42,6 +46,14 @@ def joined(ground: Ground) -> Iterator[Finding]:
                 impact="The build stops: the command does not accept these arguments.",
             )
             return
+
+
+def _instruction(words: tuple[Word, ...]) -> Word | None:
+    """The instruction after a backslash that a program which fails at unknown words gets as an argument."""
+    if not words or words[0] not in _PARTICULAR:
+        return None
+    pairs = zip(words[1:], words, strict=False)
+    return next((word for word, last in pairs if word in _INSTRUCTIONS and word.line > last.line), None)
 
 
 def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Word | None:
@@ -65,7 +77,7 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
     for command, moved in _with_moves(ground):
         words = called(command)
         name = words[0].rpartition("/")[2] if words else "export"
-        lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS]
+        lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS and name not in APT]
         if any(_may_bring(text, lists) for line, text in ground.copies if line < command.line):
             return
         if lists and cloned and (moved or "/" in lists[0]):

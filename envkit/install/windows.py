@@ -109,7 +109,7 @@ def _check(plan: Plan, options: ScriptOptions) -> None:
         if name in open_ones:
             raise EnvkitError(
                 f"{name}: current releases have no GPU packages for native Windows; use WSL 2. {wsl_words(plan)}",
-                "For the old release that still has them, pass its version.",
+                f"For the last release that has them, pass --framework {name}==VERSION.",
             )
     if options.env_dir is not None:
         check_path(options.env_dir)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
 from envkit.compat.pairs import pairs_by_package, required
@@ -58,7 +58,7 @@ def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | N
 def _with_numpy(change: Change, judged: Judged) -> Change | None:
     """The change with the NumPy that the frameworks take, where that is all that is left to put right."""
     one = judged.chosen.item_of("numpy")
-    bounds = ",".join(dict.fromkeys(build.numpy for _, build in judged.chosen.meant if build.numpy))
+    bounds = _narrowest(build.numpy for _, build in judged.chosen.meant if build.numpy)
     lines = change.text.splitlines(keepends=True)
     if one is None or one.file or not bounds or {fault.id for fault in judged.faults} != {faults.NUMPY.id}:
         return None
@@ -67,6 +67,17 @@ def _with_numpy(change: Change, judged: Judged) -> Change | None:
     new = _rewritten(one.written, bounds)
     lines[one.package.line - 1] = _line_with(lines[one.package.line - 1], one, new, bounds)
     return Change("".join(lines), (*change.told, new))
+
+
+def _narrowest(bounds: Iterable[str]) -> str:
+    """All of the bounds as one, without those that another one is within."""
+    clauses = VersionSpec.parse(",".join(bounds)).clauses
+    lowest = [version for operator, version in clauses if operator == ">="]
+    highest = [version for operator, version in clauses if operator == "<"]
+    rest = [f"{operator}{version}" for operator, version in clauses if operator not in (">=", "<")]
+    ends = [f">={max(lowest)}"] if lowest else []
+    ends += [f"<{min(highest, key=lambda version: (version, len(version.parts)))}"] if highest else []
+    return ",".join((*ends, *dict.fromkeys(rest)))
 
 
 def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[Finding, ...]:

@@ -70,8 +70,9 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         pairs = (("CUDA", build.cuda, other.cuda), ("cuDNN", build.cudnn, other.cudnn))
         apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
         if apart:
-            title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn}, but {other.named} brings {' and '.join(apart)}"
-            impact = "Unless the system has the others, it runs on the CPU, with an error about a missing library."
+            needed = f"CUDA {build.cuda}{cudnn}"
+            title = f"{title_of(build)} loads {needed}, but {other.named} brings {' and '.join(apart)}"
+            impact = f"Unless the system has {needed}, it reports a missing library and runs on the CPU."
             remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(

@@ -34,6 +34,7 @@ WRITTEN = (
 _NAME = regex(r"[\w.-]+")
 _VARIANT = regex(r"(?:\+|/)(cu\d{2,3})\b")
 _SUFFIX = regex(r"\+[\w.]+")
+_NOT_PLANNED = frozenset({"vllm", "xformers"})  # what is tied to torch, and no plan for torch installs
 _LIBRARIES = "nvidia-"  # what a framework's own package provides
 _PLAIN = regex(r"[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:[<>=!~]=?[\w.*+!,<>=~-]+)?")
 
@@ -141,11 +142,14 @@ def _others(written: Manifest, matrix: Matrix, planned: Iterable[Item]) -> tuple
     names = {normalized(item.package.name) for item in planned}
     for item in written.items:
         name = normalized(item.package.name)
-        if item.group or item.package.marker or name in names or name in TIED_TO_TORCH or name.startswith(_LIBRARIES):
+        unplanned = name in _NOT_PLANNED and "torch" in names
+        if item.group or item.package.marker or name in names or name.startswith(_LIBRARIES):
+            continue
+        if name in TIED_TO_TORCH and not unplanned:
             continue
         extras = f"[{','.join(item.package.extras)}]" if item.package.extras else ""
         text = f"{item.package.name}{extras}{item.package.spec.replace(' ', '')}"
-        fits = item.package.tool == "pip" and item.package.wheel is None and _PLAIN.fullmatch(text)
+        fits = not unplanned and item.package.tool == "pip" and item.package.wheel is None and _PLAIN.fullmatch(text)
         (plain if fits else left_out).append(text)
     left_out += [one.name for one in written.unread]
     return list(dict.fromkeys(plain)), list(dict.fromkeys(left_out))

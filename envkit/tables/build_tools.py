@@ -99,6 +99,26 @@ class NoPackage:
     sources: tuple[str, ...]
 
 
+@table("image/gone_releases.csv", "package", "versions")
+@record
+class GoneRelease:
+    """Releases of a package that the default index no longer has, or never had."""
+
+    package: str
+    versions: str
+    sources: tuple[str, ...]
+
+
+@table("image/server_images.csv", "repository")
+@record
+class ServerImage:
+    """An image whose ENTRYPOINT is a server: what CMD says becomes its arguments."""
+
+    repository: str
+    program: str
+    sources: tuple[str, ...]
+
+
 @table("image/deb822_systems.csv", "os_id")
 @record
 class Deb822System:

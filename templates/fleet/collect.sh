@@ -3,7 +3,7 @@
 # system has; changes nothing, and runs no program outside the system directories.
 #   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are not accessible here, so none of its programs is run
 #   envkit doctor --from host.txt
-# Written by `envkit fleet playbook`. The list of what it reads is in envkit/capture/collector.py, generated from the probes.
+# Written by envkit to collect the facts of a node. The list of what it reads is in envkit's source, generated from the probes (envkit/capture/collector.py).
 searched=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:$PATH
 LC_ALL=C

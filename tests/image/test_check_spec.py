@@ -540,7 +540,7 @@ def test_a_cpu_package_on_cuda_names_the_build_that_the_image_serves(
 
 def test_what_is_named_for_a_cpu_package_has_no_fault_there(matrix: Matrix) -> None:
     for start in (CUDA_11, CUDA_12):
-        for package in ("onnxruntime", "onnxruntime==1.18.0", "paddlepaddle==2.6.1", "mxnet-mkl"):
+        for package in ("onnxruntime", "onnxruntime==1.18.0", "paddlepaddle==2.6.2", "mxnet-mkl"):
             text = f"FROM {start}\nRUN apt-get install -y python3-pip; pip install 'numpy<1.24' "
             finding = only(f"{text}{package}\n", matrix)
             assert finding.remedy is not None
@@ -587,7 +587,7 @@ def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, jud
 UNSURE = {
     "a build between two of the rows": (
         "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\n"
-        "RUN uv pip install torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
+        "RUN uv pip install --system --break-system-packages torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
         ["unknown image.framework-version"],
     ),
     "a build that came later": (

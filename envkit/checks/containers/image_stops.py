@@ -13,7 +13,8 @@ PYTHON_MANAGED = image_fault(
     Without one, and without --break-system-packages, pip stops before it looks for any package. get-pip.py and
     `uv pip install --system` respect the marker, too. Even when pip is allowed to install, it cannot replace the pip
     and wheel of newer Ubuntu releases: "RECORD file not found".""",
-    fix="Create an environment with python3 -m venv and use its pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
+    fix="Create an environment with python3 -m venv (on Ubuntu and Debian, install python3-venv first) and use its "
+    "pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
     references=(
         "https://packaging.python.org/en/latest/specifications/externally-managed-environments/",
         *threads("ggml-org/llama.cpp#15004", "nvidia-holoscan/holohub#918"),
@@ -234,17 +235,31 @@ FRAMEWORK_IN_BASE = image_fault(
 )
 TOOL_OPTION = image_fault(
     "image.tool-option",
-    title="A command has an option that its program does not know",
-    doc="""Every option is one that its program accepts.
+    title="A command has an option that its program does not know, or lacks one that it needs",
+    doc="""Every option is one that its program accepts, and those that it needs are there.
 
     `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` asks
     nothing and has no -y; its newest releases have dropped --global-option and --install-option. Notebook 7 has
-    no `jupyter nbextension`.""",
+    no `jupyter nbextension`, and Poetry 2 no --no-dev. Without an environment, `uv pip install` needs --system.""",
     fix="Remove the option.",
     references=(
         "https://docs.astral.sh/uv/reference/cli/#uv-sync",
         "https://pip.pypa.io/en/stable/news/#v25-3",
-        *threads("pypa/pip#9750"),
+        *threads("pypa/pip#9750", "astral-sh/uv#1374"),
+    ),
+)
+WORD_UNKNOWN = image_fault(
+    "image.word-unknown",
+    title="A command has a word that its shell or program cannot read",
+    doc="""Every program, substitution, and requirement in a command is one that its shell or program knows.
+
+    RUN uses /bin/sh, which is dash on Debian and Ubuntu: it stops with "Bad substitution" at ${NAME/old/new}, which
+    only bash knows. pip stops at a requirement whose version is not valid. The server that is the ENTRYPOINT of a base
+    image gets the words of CMD as its arguments.""",
+    fix="Correct the word.",
+    references=(
+        "https://docs.docker.com/reference/dockerfile/#shell",
+        "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
 )
 PROGRAM_MOVED = image_fault(
@@ -269,11 +284,12 @@ COMMANDS_JOINED = image_fault(
 )
 LIST_MISSING = image_fault(
     "image.list-missing",
-    title="pip installs from a requirements file that is never copied into the image",
+    title="pip installs from a file that is never copied into the image",
     doc="""A requirements file is copied into the image before pip reads it.
 
     COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file". `RUN cd`
-    moves nothing after it: the next RUN starts in the folder of WORKDIR again.""",
+    moves nothing after it: the next RUN starts in the folder of WORKDIR again. A list that conda's pip has frozen names
+    folders of the machine where it was made.""",
     fix="Copy the file into the image before the command.",
     references=("https://docs.docker.com/reference/dockerfile/#copy",),
 )

@@ -9,7 +9,7 @@ from envkit.install.unattended import DIRECTORY, MODE, script_path
 from envkit.render.installs import about, comments
 from envkit.render.yaml_text import literal
 
-USE = "Pass it as the user data of the instances, compressed if that is too long: gzip -9 {file}"
+USE = "Pass it as the user data of the instances, compressed if that is enough for your cloud: gzip -9 {file}"
 _LIMIT_KB = 16  # of Amazon EC2, before it is compressed or after
 
 
@@ -20,7 +20,7 @@ def limit(text: str) -> str:
     size, packed = (len(data) // 1024 for data in (text.encode(), compress(text.encode())))
     if size < _LIMIT_KB:
         return ""
-    told = f"The user data is {size} kB long, {packed} kB compressed, and Amazon EC2 takes {_LIMIT_KB} kB"
+    told = f"The user data is {size} kB long, {packed} kB compressed, and Amazon EC2 accepts at most {_LIMIT_KB} kB"
     return (
         f"{told}: {'compress it' if packed < _LIMIT_KB else 'serve it over HTTPS and pass #include with its address'}."
     )
