@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
-from envkit.ingest.computed import busy, looks, used
+from envkit.ingest.computed import busy, computed, looks, used
 from envkit.ingest.dates import days_between, look_date
 from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
@@ -82,7 +82,7 @@ _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
 _OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshosts|qhost)\b")  # of a whole cluster
 _NODE_TOLD = regex(r"\b(?:drain\w{0,3}|xid|fall\w{0,3}|fell|down|offline|lost|dead)\b", re.IGNORECASE)
-_TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc")
+_TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc", "toolkit-missing/which-nvcc")
 _NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
 _BUILDS = regex(
     r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build|built|wheel|extension|setup\.py|cmake|make\b)", re.IGNORECASE
@@ -102,6 +102,9 @@ _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
 _OLD = 1  # days
+_PEERMEM, _NETWORK = "peermem-not-loaded", "nccl-wrong-interface"
+_NO_PEERMEM = regex(r"\bNVIDIA (?:GB10|Thor|Orin)\b")  # which share the memory of the machine
+_COMPLETE = " - Init COMPLETE"
 _OF_LINKS = ("pcie-width-degraded", "pcie-gen-degraded")
 _LINKS = {"pcie-width-degraded/complaint-lspci": filled_by_port, "pcie-gen-degraded/complaint-lspci": fast_elsewhere}
 
@@ -115,7 +118,9 @@ def at_work(text: Text) -> bool:
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     check, _, variant = signature.partition("/")
-    if nvcc_aside(text, signature, offset):
+    if nvcc_aside(text, signature, offset) or (check == _PEERMEM and _NO_PEERMEM.search(text.whole)):
+        return True
+    if check == _NETWORK and not troubled(text) and _connected(text, offset):
         return True
     if _OF_NODES.search(asked_by(text, offset)) and _not_of_nodes(text):
         return True
@@ -131,6 +136,12 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def _connected(text: Text, offset: int) -> bool:
+    """Whether NCCL went on to connect all ranks, and the job computed after that."""
+    connected = text.whole.find(_COMPLETE, offset)
+    return 0 <= connected < used(text)
 
 
 def _own_lines(text: Text, signature: str, offset: int) -> tuple[str, ...]:
@@ -169,21 +180,25 @@ def _not_of_nodes(text: Text) -> bool:
 
 
 def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
-    """Whether somebody looked for a compiler in passing: a driver answers, and nothing else here needs or names one."""
-    if not signature.startswith(_TOOLKIT) or not answers_of_driver(text):
+    """Whether somebody looked for a compiler in passing: the GPU answers, and nothing else here needs or names one.
+
+    Where a program computed on it and nobody complains, only a build that stopped needs one.
+    """
+    if not signature.startswith(_TOOLKIT) or not _NVCC_ASKED.search(asked_by(text, offset)):
         return False
-    if not _NVCC_ASKED.search(asked_by(text, offset)):
+    works = at_work(text)
+    if not works and (not answers_of_driver(text) or any(map(_BUILDS.search, prose(text)))):
         return False
-    return not any(map(_BUILDS.search, prose(text))) and next(text.matches(_BUILD_STOPS, *_BUILD_WORDS), None) is None
+    return next(text.matches(_BUILD_STOPS, *_BUILD_WORDS), None) is None
 
 
 def _only_warned(text: Text, offset: int) -> bool:
-    """Whether it is a warning, and nothing fails below it."""
+    """Whether it is a warning, and nothing fails below it, or below the results to which it went on."""
     index = text.index(offset)
     lines = text.lines[max(index - 1, 0) : index + 1]
     if not any(map(_WARNING.search, lines)) or any(map(_WITHOUT_GPU.search, lines)):
         return False
-    return _FAILS.search(text.whole, offset + len(text.line_at(offset))) is None
+    return _FAILS.search(text.whole, max(offset + len(text.line_at(offset)), computed(text))) is None
 
 
 def _from_container(text: Text, signature: str, offset: int) -> bool:

@@ -75,7 +75,7 @@ _HARMLESS = regex(
 )
 _STOPPED = regex(
     r"\btraceback\b|\b[A-Z]\w{1,40}Error\b|\bcuda error\b|cuda_error|out of memory|no kernel image|\bxid\b|core dumped"
-    r"|segfault|segmentation fault|killed|\bnccl\b|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
+    r"|segfault|segmentation fault|killed|\bnccl\b(?! info)|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
     re.IGNORECASE,
 )  # what stopped a program, or the driver
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"

@@ -21,6 +21,7 @@ from envkit.ingest.sessions import (
     reads_a_log,
     same_python,
 )
+from envkit.ingest.signs_of_work import signs
 from envkit.ingest.text import Text
 from envkit.ingest.typed import programs
 from envkit.model.kept import kept
@@ -124,6 +125,7 @@ def places(text: Text) -> Iterator[int]:
         answer = [line for line, _ in program.answer]
         if _ON_GPU.search(program.code) and any(map(str.strip, answer)) and not any(map(_FAILED.search, answer)):
             yield program.below
+    yield from signs(text)
     yield from _of_runs(text)
     yield from _of_encoders(text)
     for match in text.matches(_TRAINS, "NCCL version ", lines=5):

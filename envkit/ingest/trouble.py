@@ -45,7 +45,11 @@ _FINE = regex(
     r"|\b(?:as|is|are|was|were) expected\b|\bnothing (?:uses|is using|runs|needs)\b"
     r"|\b(?:security|bug) fix\w{0,2}\b|\bnot an? (?:question|problem|bug|crash|error|fault)\b"
     r"|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
-    r"|\bohne (?:Ärger|Probleme|Fehler)\b"
+    r"|\bohne (?:Ärger|Probleme|Fehler)\b|(?:没有?|无)(?:任何)?(?:报错|错误|异常|问题)|有没有|还没"
+    r"|\b(?:cannot|can't|could not|did not|didn't) find (?:a|an|any|the) (?:\w{2,12} )?"
+    r"(?:way|option|setting|button|table|list|page|answer|number|benchmark|comparison)\b"
+    r"|\bwith \d{1,3}(?: \w{2,12})? (?:it|they|that) (?:drops?|gets? slower|is slower|slows down)\b"
+    r"|\b(?:0|zero|no) (?:dropped|skipped|lost) frames\b"
     r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
@@ -76,7 +80,11 @@ _SHOWS = regex(
     r"\b(?:just|only) (?:\w{2,8} )?(?:reporting|documenting|sharing|posting|checking|wonder(?:ing)?|asking|curious)\b"
     r"|\bfor (?:the|our) (?:\w{2,14} )?(?:wiki|docs?|documentation|list|records?|report|appendix|inventory)\b"
     r"|\bnur (?:zur|als) (?:Info\w{0,7}|Doku\w{0,10}|Notiz)\b|\b(?:juste|seulement) pour (?:info|documenter)\b"
-    r"|\b(?:the|my|only) question is (?:only |just )?about\b|\bas in the (?:vendor's |data ?)?sheet\b",
+    r"|\b(?:the|my|only) question is (?:only |just )?about\b|\bas in the (?:vendor's |data ?)?sheet\b"
+    r"|(?:^|(?<=[.?!:] ))(?:how (?:many|much)|which|would|will|should (?:I|we)|is it worth|is [^\n?]{2,60} worth"
+    r"|does it make sense|can (?:somebody|someone|anybody|anyone) (?:compare|confirm|recommend|suggest)"
+    r"|lohnt (?:sich|es)|welche[rs]?|wie ?viele?|vaut-il|quelle?|combien|vale la pena|cu[aá]ntos?)\b[^\n?]{4,200}\?"
+    r"|\bany (?:hint|tip|recommendation|advice|experience|suggestion)s?\b[^\n?]{0,60}\?",
     re.IGNORECASE,
 )
 _PARTS = regex(r"(?<=[.!?;]) ")

@@ -210,6 +210,7 @@ _SELINUX = Fault(
         "driver-dropped-gpu",
         "open-module-on-pre-turing",
         "gpu-fallen-off-bus",
+        "operator-driver-beside-host",
     ),
     fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),

@@ -285,7 +285,8 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     """
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
-    told = () if cuda_works(environment) else message_evidence(environment, seen(environment, _NO_UVM.id))
+    unnamed = seen(environment, "cuda-broken-after-suspend", "torch")  # an unknown error: what is absent explains it
+    told = () if cuda_works(environment) else message_evidence(environment, [*seen(environment, _NO_UVM.id), *unnamed])
     blind = _tried(environment) if len(absent) == _BOTH else ()
     if lends_vgpus(environment):
         yield skip("a vGPU host driver does not include CUDA")
