@@ -69,7 +69,11 @@ def test_user_data_that_clouds_refuse_is_told() -> None:
     done = envkit(
         "install", "--framework", "pytorch", "--os", "ubuntu22.04", "--target", "any", "--format", "cloud-init"
     )
-    assert done.returncode == 0 and "Amazon EC2 accepts at most 16 kB" in done.stderr and done.stdout.startswith("#cloud-config")
+    assert (
+        done.returncode == 0
+        and "Amazon EC2 accepts at most 16 kB" in done.stderr
+        and done.stdout.startswith("#cloud-config")
+    )
     other = envkit("install", "--framework", "pytorch", "--os", "ubuntu22.04", "--target", "any", "--format", "ansible")
     assert "EC2" not in other.stderr
 
