@@ -240,7 +240,7 @@ def _conda_root(environment: Environment) -> str:
 _OLD_GLIBC = Fault(
     "glibc-too-old",
     "The system's glibc is too old for the package",
-    impact="It cannot be installed or started.",
+    impact="The program cannot be installed or started.",
     remedy=_newer_system,
 )
 _OLD_LIBSTDCXX = Fault(
