@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envkit.fleet.baseline import Baseline, Wanted
 from envkit.fleet.model import Drift, Gap, HostResult, Value
-from envkit.fleet.traits import COMPARED, GPU, NONE
+from envkit.fleet.traits import COMPARED, GPU, NONE, trait_label
 
 FEWEST = 3  # hosts that have to know a trait before most of them mean anything
 ALIKE = (
@@ -46,7 +46,7 @@ def majority_gaps(hosts: Sequence[HostResult], found: Groups, keys: Sequence[str
     )
     for host in hosts:
         if host.judged and host.name not in grouped:
-            unknown = " and ".join(key for key in keys if key not in host.traits)
+            unknown = " and ".join(trait_label(key) for key in keys if key not in host.traits)
             reasons.setdefault(f"{unknown} not known", []).append(host.name)
     return tuple(Gap(reason, tuple(names)) for reason, names in reasons.items())
 

@@ -104,4 +104,4 @@ def test_who_was_compared_with_nothing_is_named() -> None:
     assert report.alone == 2
     for form in ("text", "markdown", "html"):
         text = formatted(report, form, Look(False, False, 200))
-        assert all(word in text for word in ("gpu not known", "blind", "fewer than 3", "single")), text
+        assert all(word in text for word in ("GPU not known", "blind", "fewer than 3", "single")), text
