@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.names import normalized
@@ -19,7 +19,7 @@ from envkit.dockerfile.check_parts import finding, from_verdict, line_of, subjec
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
-from envkit.dockerfile.clashes import clashes, together, unknown_releases
+from envkit.dockerfile.clashes import Clash, clashes, together, unknown_releases
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
@@ -36,6 +36,8 @@ from envkit.solver.request import Request
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+_MISSED = frozenset({faults.CUDA_MISSING.id, faults.CUDNN_MISSING.id})
 
 
 def check_dockerfile(
@@ -74,8 +76,11 @@ def check_dockerfile(
         findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
+    apart = tuple(clashes(found.packages))
+    never = {one.package.line for one in apart if one.breaks}  # what pip does not install misses no library
+    findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
     findings += [
-        *_clashes(found),
+        *_clashes(apart),
         *_unknown_releases(found, matrix),
         *_companions(found, request),
         *_wheels(found),
@@ -139,9 +144,9 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
         )
 
 
-def _clashes(found: Contents) -> Iterator[Finding]:
+def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
     """The packages that do not go together; those of two commands replace each other."""
-    for clash in clashes(found.packages):
+    for clash in apart:
         package = clash.package
         yield finding(
             faults.REQUIREMENTS_CLASH,

@@ -49,7 +49,8 @@ def ranking_text(
         if place <= len(ranking.offers):
             lines += _offer(f"{place:<3}", offer, first or offer, instances, width)
     if ranking.unpriced:
-        lines += ["", "Without a price"]
+        budget = ranking.limits.budget is not None
+        lines += ["", "Without a price" + (", so not compared with the budget" if budget else "")]
         for offer in ranking.unpriced[: top if not ranking.offers else max(1, top // 2)]:
             lines += _offer("-  ", offer, first or offer, instances, width)
     lines += _left_out(ranking, width, whole=named or verbose)

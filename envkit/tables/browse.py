@@ -77,7 +77,10 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("name", "variant", "form", "gpus_per_board", "ecc", "nvlink_gbs", "tensor_fp16_tflops", "tensor_tf32_tflops",
          "tensor_fp8_tflops", "tensor_int8_tops"),
     ),
-    "cudnns": ("cuDNN builds", ("version", "cuda", "supported_cuda", "minimum_driver", "pip_package", "archive")),
+    "cudnns": (
+        "cuDNN builds",
+        ("version", "cuda", "architecture", "supported_cuda", "minimum_driver", "pip_package", "archive"),
+    ),
     "image_tags": ("nvidia/cuda image tags", ("tag", "state", "date", "cuda", "cudnn", "flavor", "os_id")),
     "framework_images": ("Framework images", ("repository", "tag", "version", "cuda", "cudnn", "python", "state")),
     "jetpacks": (
