@@ -37,7 +37,7 @@ _ON_CPU = regex(
     r"|\bCUDA available: False\b|\b[Uu]sing (?:the )?CPU\b|\b100% CPU\b|\bno (?:CUDA|GPU)\b|\boffloaded 0/"
 )
 _STOPS = regex(
-    r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b|\bnan\b"
+    r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b|\bnan\b(?! iterations)"
     r"|\bfailed\b|\bXid\b"
 )
 _WARNING = regex(
@@ -48,7 +48,7 @@ _WITHOUT_GPU = regex(
     r"|\bCould not (?:load dynamic library|find cuda)|\bGPU will not be used\b"
 )
 _FAILS = regex(
-    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b|\[ERROR\]"
+    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b(?! iterations)|\[ERROR\]"
     r"|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")

@@ -53,7 +53,7 @@ _PASSING = regex(
     r"|\d{3,10}(?:[._]\w{1,12})? {1,20}(?:\S{1,20} {1,20}){0,4}FAILED "
     r"|W\d{4} [^\n]{0,80}autotuner\.cc"
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
-    r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
+    r"|(?:\d{4}-\d\d-\d\d[T ][\d:.]{8,16}\S{0,6} )?[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
     r"|Failed to connect to bus: |(?:perl|bash): warning: |ERROR: ld\.so: object "
     r"|Running nvidia-bug-report\.sh|Failed to get unit file state for |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
