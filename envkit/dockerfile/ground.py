@@ -16,7 +16,7 @@ from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.script import Script
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
-from envkit.dockerfile.stages import BuildStage, final_chain, needed_stages
+from envkit.dockerfile.stages import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.tables.known_images import CUDA_REPOSITORY, image_name
 
 if TYPE_CHECKING:
@@ -120,13 +120,16 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
         below = None if stage.parent is None else made[stage.parent]
         base = base_of(stage, matrix) if below is None else below.base
         script = script_of((stage,))
+        brought = environment_stages(stages[: stage.index + 1])
         cloned[stage.index] = clones_of(stage, Clones() if stage.parent is None else cloned[stage.parent])
         made[stage.index] = Ground(
             base,
             tuple(_steps(stage, installed, cloned[stage.index].installed)),
             _tells(stage, script) | (below.tells if below is not None else frozenset()),
             stage.environment,
-            pythons_of(base, script, Script(()), (), final_chain(stages, stage.index)),
+            pythons_of(
+                base, script, script_of(brought), [one.image for one in brought], final_chain(stages, stage.index)
+            ),
             below is None,
             tuple(command for part in parts_of((stage,), "RUN") for command in part.commands),
             bool(found.lists),

@@ -45,9 +45,10 @@ def _cudnn_package(choice: Choice) -> str | None:
 def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipInstall, ...]:
     lines = list(options.pip)
     if options.jupyter:
-        jupyter = data.jupyterlab(choice.python)
+        python = choice.python or (choice.os.default_python if choice.os else None)
+        jupyter = data.jupyterlab(python)
         if jupyter is None:
-            raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {choice.python}.", "Omit --jupyter.")
+            raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {python}.", "Omit --jupyter.")
         lines.append(jupyter)
     return (PipInstall(tuple(lines), index_url=mirrors.index_url),) if lines else ()
 

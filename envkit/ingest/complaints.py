@@ -44,7 +44,7 @@ _PASSING = regex(
     r"\s{0,8}(?:NOTE: |nvidia: module verification failed: "
     r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
-    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
+    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-(?!vgpu-mgr)[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
     r"|smartd|snapd|thermald|udisksd|upowerd|kwin_[a-z0-9]{3,8}|plasmashell|polkitd|ModemManager|chronyd|rsyslogd"
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "

@@ -9,6 +9,7 @@ import pytest
 
 from envkit._startup.records import replace
 from envkit.base.errors import SourceError
+from envkit.base.shown import inert
 from envkit.fleet.baseline import read_baseline
 from envkit.fleet.changes import fleet_changes
 from envkit.fleet.model import State
@@ -21,7 +22,7 @@ from tests.fleet.hosts import MISMATCH, changed, facts, host, write
 
 def test_a_run_meets_the_baseline_that_it_makes() -> None:
     hosts = [host(f"n{n}", gpu_count="8", kernel="5.15", cuda_toolkits="12.1, 12.4") for n in range(3)]
-    odd = replace(hosts[0], name="odd", traits={**hosts[0].traits, "gpu_count": "7", "vendor": 'Q "x" \\ \x7f'})
+    odd = replace(hosts[0], name="odd", traits={**hosts[0].traits, "gpu_count": "7", "vendor": inert('Q "x" \\ \x7f')})
     text = baseline_toml([*hosts, odd])
     report = fleet_report([*hosts, odd], read_baseline(text, "made"))
     assert [(item.key, item.must, item.others[0].hosts) for item in report.drift] == [("gpu_count", True, ("odd",))]
