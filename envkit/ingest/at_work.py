@@ -37,8 +37,8 @@ _ON_CPU = regex(
     r"|\bCUDA available: False\b|\b[Uu]sing (?:the )?CPU\b|\b100% CPU\b|\bno (?:CUDA|GPU)\b|\boffloaded 0/"
 )
 _STOPS = regex(
-    r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b|\bnan\b(?! iterations)"
-    r"|\bfailed\b|\bXid\b"
+    r"Error\b(?!s? ?[:=] ?0\b)|Traceback|\bException\b|\berror:|\bKilled\b|core dumped|\bAborted\b|\bFATAL\b"
+    r"|\bnan\b(?! iterations)|\bfailed\b|\bXid\b"
 )
 _WARNING = regex(
     r"\b[A-Z]\w{0,24}Warning: |^┌ Warning: |\b(?:WARNING|WARN|level=warn(?:ing)?)\b|\[W[: ]|^W\d{4} |: W [\w/]"
@@ -48,8 +48,8 @@ _WITHOUT_GPU = regex(
     r"|\bCould not (?:load dynamic library|find cuda)|\bGPU will not be used\b"
 )
 _FAILS = regex(
-    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\bnan\b(?! iterations)|\[ERROR\]"
-    r"|\berror: "
+    r"Traceback|\b[A-Z]\w{0,30}Error: |core dumped|\bKilled\b|\bFATAL\b|(?<![\w:] )\bFalse\b|\[ERROR\]"
+    r"|\bnan\b(?! iterations)|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
@@ -216,7 +216,7 @@ def _only_looked(text: Text, offset: int) -> bool:
     """Whether the command at work only asked whether a thing is there which nothing here needs.
 
     Before the GPU was used on the same machine, and nothing was repaired in between, that is any thing; after it, the
-    compiler, or a framework of which the text says nothing else.
+    compiler, or a module that another Python or no program here needs.
     """
     command = asked_by(text, offset)
     if not command or program_of(command) or not looks(command):
@@ -228,7 +228,7 @@ def _only_looked(text: Text, offset: int) -> bool:
     lines = _answer(text, text.index(offset))
     answer = "\n".join(text.lines[number] for number in lines)
     if module := _MODULE.search(answer):
-        return len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
+        return last >= 0 or len(text.lines_with(module["name"])) <= _OF_ONE_LOOK
     return _NVCC.search(answer) is not None
 
 

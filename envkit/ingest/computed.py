@@ -84,7 +84,7 @@ _LOOKS = regex(
     r"|readlink"
     r"|apt(?:-cache)? (?:list|show|policy|search)|(?:uv )?pip3? (?:list|show|freeze|check|--version|-V)"
     r"|(?:conda|mamba) (?:list|info|env|search)|py -(?:0p?|-list)|nvcc(?: --version| -V|$)|nvidia-smi)\b"
-    rf"|\bimport {_FRAMEWORK}\b|\bfind_spec\b"
+    rf"|\bimport {_FRAMEWORK}\b|(?<=\s)-c ?['\x22]import \w{{2,24}}['\x22]|\bfind_spec\b"
     rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
 )  # what only asks whether a thing is there
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
@@ -102,6 +102,7 @@ _FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:"
 _BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
 _LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
+_JETSON = regex(r"\bGR3D_FREQ (?:[5-9]\d|100)%")
 _MOST_GPUS = 17  # lines of a query's answer
 _FRAMES = regex(r"^frame= {0,6}[1-9]\d{0,8} fps= {0,6}[1-9]|^Saved: '", re.MULTILINE)
 _BY_GPU = regex(r"-hwaccel (?:cuda|nvdec|cuvid)\b|_nvenc\b|_cuvid\b|--cycles-device (?:CUDA|OPTIX)\b")
@@ -156,7 +157,9 @@ def _of_encoders(text: Text) -> Iterator[int]:
 
 
 def busy(text: Text) -> bool:
-    """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query shows the load."""
+    """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query or tegrastats shows it."""
+    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")):
+        return True
     if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
         return any(True for _ in text.matches(_LOADED, "%"))
     return any(

@@ -26,7 +26,8 @@ _NO_DRIVER = frozenset(
 _NO_CUDA = frozenset(
     (
         *("device-node-permission", "device-nodes-missing", "driver-lib-mismatch-803", "error-802-other-causes"),
-        *("fabric-manager-not-running", "fabric-manager-version-mismatch", "libcuda-stub-loaded", "mps-unreachable"),
+        *("fabric-manager-not-running", "fabric-manager-version-mismatch", "jax-no-cuda-plugin"),
+        *("libcuda-stub-loaded", "mps-unreachable"),
         *("tf-finds-no-driver", "uvm-module-not-loaded", "wsl-libcuda-missing"),
     )
 )  # with which no program computes

@@ -38,7 +38,7 @@ SIGNS = (
     Sign(
         "AMBER", "ns/day =", regex(r"\bns/day = {1,12}[1-9]"), ("CUDA Device Name", "CUDA (GPU): ", "GPU DEVICE INFO")
     ),
-    Sign("LAMMPS", "Performance:", regex(r"^Performance: [1-9][\d.e+]{0,12} ns/day", re.MULTILINE), ("GPU",)),
+    Sign("LAMMPS", "Performance:", regex(r"^Performance: \d[\d.e+]{0,12} ns/day", re.MULTILINE), ("GPU",)),
     Sign(
         "NAMD",
         "Benchmark time:",
@@ -54,6 +54,7 @@ SIGNS = (
         ("- Init COMPLETE",),
     ),
     Sign("darknet", "AVG_FPS:", regex(r"\bAVG_FPS: ?[1-9]"), (", GPU: ", "GPU count: 1", "GPU count: 2")),
+    Sign("DeepStream", "**PERF:", regex(r"^\*\*PERF: {2}\d[\d.]{0,6} \([1-9]", re.MULTILINE)),
     # servers of models
     Sign(
         "vLLM",

@@ -49,6 +49,7 @@ _FINE = regex(
     r"|\b(?:cannot|can't|could not|did not|didn't) find (?:a|an|any|the) (?:\w{2,12} )?"
     r"(?:way|option|setting|button|table|list|page|answer|number|benchmark|comparison)\b"
     r"|\bwith \d{1,3}(?: \w{2,12})? (?:it|they|that) (?:drops?|gets? slower|is slower|slows down)\b"
+    r"|\bwithout (?:a|any|one) (?:single )?(?:lost|dropped|skipped|missed) (?:frame|packet|step|job)s?\b"
     r"|\b(?:0|zero|no) (?:dropped|skipped|lost) frames\b"
     r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"

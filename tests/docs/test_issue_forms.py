@@ -67,6 +67,17 @@ NO_COMPLAINT = (
     "healthy-fourteenth-ubuntu-server-upgrade-story",
     "healthy-fourteenth-win11-arm-no-wait-wsl-container",
     "healthy-fourteenth-rke2-gpu-operator-l4-first-try",
+    "healthy-sixteenth-h20-pyxis-megatron",
+    "healthy-sixteenth-sagemaker-g5-48xl-log",
+    "healthy-sixteenth-rhel94-podman-a4500-pair",
+    "healthy-sixteenth-isaacsim-3500ada-laptop",
+    "healthy-sixteenth-titanv-mps-openmm",
+    "healthy-sixteenth-lambda-8xv100-nanogpt",
+    "healthy-seventeenth-lammps-kokkos-2xl40s",
+    "healthy-seventeenth-plex-p2000-unraid",
+    "healthy-seventeenth-comfyui-arch-4080s",
+    "healthy-seventeenth-nccl-tests-4xa100-pcie",
+    "healthy-seventeenth-alphafold3-a100-mig",
     "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]

@@ -122,7 +122,9 @@ _SYSTEM = regex(
     r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?|Amazon Linux 2(?:023)?)\b",
     re.IGNORECASE,
 )
-_REPLACED = regex(r"\b(?:instead of|rather than|in place of) (?:the )?$", re.IGNORECASE)  # the package is not there
+_REPLACED = regex(
+    r"\b(?:instead of|rather than|in place of|was (?:trained|saved|exported|made) with) (?:the )?$", re.IGNORECASE
+)  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
     r"|\bWindows ?(?:下|上|系统)|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
