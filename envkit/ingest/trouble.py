@@ -54,7 +54,7 @@ _FINE = regex(
     r"|\b(?:was|were|has been|is|are) (?:\w{2,10} )?(?:fixed|solved|resolved|expected|normal|fine|on purpose)\b"
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
-    r"|[^.,;\n]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)"
+    r"|(?:^|(?<=[.,;\n(]))[^.,;\n(]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)"
     r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:of course\b|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
     r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:harmless|safe to ignore"
     r"|(?:can|may|should|could) (?:\w{1,6} )?(?:be )?(?:ignored?|silenced?))[^.;\n]{0,20}\?"
