@@ -88,7 +88,7 @@ SIGNS = (
     Sign("John the Ripper", " p/s ", regex(r"\b\d[\d.]{0,9}[KMG]?p/s [\d.]{1,9}[KMG]?c/s\b"), ("NVIDIA", "Device 1:")),
     Sign(
         "clpeak",
-        "GBPS",
+        "float",
         regex(r"^ {6}float4? {2,12}: [1-9]", re.MULTILINE),
         ("Device: NVIDIA", "Platform: NVIDIA CUDA"),
     ),

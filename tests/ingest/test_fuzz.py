@@ -124,7 +124,8 @@ SETS_BY_CONTRAST = tuple(
     f"healthy-{name}-"
     for name in (
         *("third", "fourth", "fifth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
-        *("sixteenth", "seventeenth", "variant", "work"),
+        *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth"),
+        *("variant", "work"),
     )
 )
 BY_CONTRAST = {
@@ -148,7 +149,9 @@ BY_CONTRAST = {
     *("healthy-mismatch-solved", "healthy-cpu-machine-onnxruntime", "healthy-nightly-companions"),
     *("healthy-release-notes-xid", "healthy-learned-rocm-nvcc", "healthy-learned-wsl-tensorflow"),
     *("healthy-cpu-by-design", "healthy-engine-moved-next-month", "healthy-code-43-of-others", "healthy-faq-of-nvvm"),
-    *("healthy-killed-by-hand", "healthy-gaudi", "healthy-wish-signing", "healthy-fourteenth-arch-hyprland-5070"),
+    *("healthy-killed-by-hand", "healthy-gaudi", "healthy-wish-signing"),
+    *("healthy-singularity-v100-login", "healthy-d3cold-then-used", "healthy-jetson-own-wheel"),
+    *("healthy-operator-a30-mig", "healthy-pip-retried", "healthy-dkms-of-another-module"),
 }
 
 
