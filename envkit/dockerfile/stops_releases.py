@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -108,5 +109,11 @@ def from_default_index(package: Package) -> bool:
         package.tool == "pip"
         and package.wheel is None
         and not (package.marker or package.held or places.more or places.nightly)
-        and (not places.index or _MIRROR.search(places.index) is not None)
+        and (not places.index or _is_mirror(places.index))
     )
+
+
+@lru_cache(maxsize=64)
+def _is_mirror(index: str) -> bool:
+    """True for the default index and what has its name; one line may give thousands of packages the same address."""
+    return _MIRROR.search(index) is not None

@@ -64,13 +64,13 @@ SIGNS = (
     ),
     Sign("SGLang", "gen throughput", regex(r"\bgen throughput \(token/s\): [1-9]"), ("NVIDIA", "cuda graph")),
     Sign("Infinity", "embeddings/sec", regex(r"\bembeddings/sec: [1-9]"), ("NVIDIA-SMI",)),
-    Sign("TensorRT-LLM", "token throughput", regex(r"\b[Tt]oken [Tt]hroughput \(tokens?/sec\)[: |]{1,20}[1-9]")),
+    Sign("TensorRT-LLM", "hroughput (token", regex(r"\b[Tt]oken [Tt]hroughput \(tokens?/sec\)[: |]{1,20}[1-9]")),
     Sign("Triton", "infer/sec", regex(r"\bThroughput: [1-9][\d.]{0,9} infer/sec"), ("NVIDIA",)),
     # pictures and video
     Sign(
         "MangoHud", "Average FPS", regex(r"\bAverage FPS\b[^\n]{0,120}\n[\d.,]{8,100}$", re.MULTILINE), ("NVIDIA-SMI",)
     ),
-    Sign("games", " fps", regex(r"^(?:Average|Avg\.?) (?:fps|FPS)[: ]{1,4}[1-9]", re.MULTILINE), ("NVIDIA-SMI",)),
+    Sign("games", "Av", regex(r"^(?:Average|Avg\.?) (?:fps|FPS)[: ]{1,4}[1-9]", re.MULTILINE), ("NVIDIA-SMI",)),
     Sign(
         "OBS Studio",
         "skipped frames due to encoding lag",
@@ -85,7 +85,7 @@ SIGNS = (
     Sign("V-Ray benchmark", "vpaths", regex(r"\b[1-9]\d{0,6} vpaths\b"), ("CUDA", "RTX")),
     # what counts by the second
     Sign("miners", "H/s", regex(r"\bGPU ?#?\d{1,2}\b[^\n]{0,80}\b[1-9][\d.]{0,9} ?[kMG]?H/s\b"), ("NVIDIA", "nvidia")),
-    Sign("John the Ripper", " p/s ", regex(r"\b\d[\d.]{0,9}[KMG]?p/s [\d.]{1,9}[KMG]?c/s\b"), ("NVIDIA", "Device 1:")),
+    Sign("John the Ripper", "p/s ", regex(r"\b\d[\d.]{0,9}[KMG]?p/s [\d.]{1,9}[KMG]?c/s\b"), ("NVIDIA", "Device 1:")),
     Sign(
         "clpeak",
         "float",

@@ -21,7 +21,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import appliance, remedy
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.health import field_evidence
 from envkit.checks.nvidia_driver.driver_state import (
@@ -121,6 +121,15 @@ def _user_space(environment: Environment, version: Version | None) -> Remedy:
     )
 
 
+def _counters(environment: Environment, matrix: Matrix) -> Remedy:
+    own = not appliance(environment)  # elsewhere, how the node makes its initramfs is the system's own affair
+    summary = (
+        "Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "
+        f"users to read the counters, allow it{', put the option into the initramfs,' if own else ''} and reboot."
+    )
+    return remedy(environment, summary, "counters", *(("initramfs",) if own else ()), "reboot")
+
+
 _MISMATCH = Fault(
     "driver-library-mismatch",
     "The driver libraries and the loaded kernel module have different versions",
@@ -152,10 +161,7 @@ _NO_COUNTERS = Fault(
     "profiling-counters-restricted",
     "A profiler was denied access to the GPU's performance counters",
     impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-    remedy="Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "
-    "users to read the counters, allow it, put the option into the initramfs, from which the module may be loaded, and "
-    "reboot.",
-    actions=("counters", "initramfs", "reboot"),
+    remedy=_counters,
     status=Status.WARN,
 )
 
@@ -369,6 +375,7 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     layer=Layer.HEALTH,
     rank=90,
     any_of=("driver.params", "messages"),
+    fix="Run the profiler as root, or allow all users to read the counters, rebuild the initramfs, and reboot.",
     references=threads("gpuopenanalytics/pynvml#19"),
 )
 def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
