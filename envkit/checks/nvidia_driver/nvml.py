@@ -17,11 +17,11 @@ from envkit.checks.engine.evidence import (
 )
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import appliance, remedy
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.health import field_evidence
 from envkit.checks.nvidia_driver.driver_state import (
