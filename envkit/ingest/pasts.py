@@ -65,7 +65,9 @@ def of_others(text: Text, start: int) -> bool:
 def cured_since(text: Text, start: int, end: int) -> bool:
     """Whether words behind `end` say that it is over, and how: a part was replaced, all is well since."""
     behind = text.whole, end, end + _BEHIND
-    if any(pattern.match(*behind) for pattern in (_ONCE_SO, _FINE_SINCE, _REPLACED, _CURED_BY)):
+    if _ONCE_SO.match(*behind) or _FINE_SINCE.match(*behind):
+        return True
+    if _REPLACED.match(*behind) or _CURED_BY.match(*behind):
         return True
     before = _WAS_SO.search(text.whole, _first(text, start), start)
     return before is not None and _NO_MORE.match(text.whole, end, end + _BEHIND) is not None
