@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
@@ -13,10 +12,11 @@ from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.software import numpy_spec
 from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
-from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import python_of_tag
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import numpy_bringers
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.codes import limit
@@ -26,7 +26,6 @@ from envkit.tables.rows import FrameworkImage, framework_title
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_BOUNDED = regex(r"==|<|~=")
 _LIST = ".txt"
 
 
@@ -60,14 +59,14 @@ def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator
         for package in step.packages if step.place > pinned and goes_into_the_base(step) else ():
             row = numpy_bringers().get(normalized(package.name))
             forced = row is not None and row.forces is not None and python.release(2) >= row.forces
-            if package.tool != "pip" or not forced or _BOUNDED.search(package.spec) or package.held:
+            if package.tool != "pip" or not forced or is_bounded(package.spec) or package.held:
                 continue
             name = f"{framework_title(own.framework)} {own.version}"
             yield finding(
                 faults.NUMPY_UNBOUNDED,
                 Status.WARN,
                 f"the newest {package.name} needs NumPy 2, and the {name} in {ground.base.image} was built for NumPy 1",
-                subject_of(package.line, f"{package.name}{package.spec}"),
+                package_subject(package),
                 impact=faults.NUMPY_IMPACT,
                 remedy=Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT("numpy<2")),)),
             )
@@ -75,7 +74,7 @@ def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator
 
 
 def _pins_numpy(step: Step) -> bool:
-    return any(normalized(one.name) == "numpy" and _BOUNDED.search(one.spec) for one in step.packages)
+    return any(normalized(one.name) == "numpy" and is_bounded(one.spec) for one in step.packages)
 
 
 def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Version) -> Iterator[Finding]:
@@ -84,7 +83,7 @@ def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Versio
         for package in step.packages if goes_into_the_base(step) else ():
             keys = [(normalized(package.name), extra) for extra in ("", *package.extras)]
             row = next((rows[key] for key in keys if key in rows), None)
-            if row is None or package.tool != "pip" or _BOUNDED.search(package.spec) or package.held:
+            if row is None or package.tool != "pip" or is_bounded(package.spec) or package.held:
                 continue
             if python.release(2) >= row.python and own.version is not None and own.version < row.floor:
                 through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
@@ -93,7 +92,7 @@ def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Versio
                     Status.WARN,
                     f"the newest {through}requires {row.framework}>={row.floor}, but {row.framework} {own.version} is "
                     "in the base image",
-                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    package_subject(package),
                     impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image} by its newest "
                     "release, for a newer CUDA and driver.",
                     remedy=Remedy(f"Pin a release of {row.through or row.package} for that framework."),

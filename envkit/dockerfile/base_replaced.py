@@ -64,7 +64,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
         if not goes_into_the_base(step):
             continue
         for package in step.packages:
-            wanted = f"{package.name}{package.spec}"
+            wanted = package.asked
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
                 releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()

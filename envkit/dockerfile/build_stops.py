@@ -63,17 +63,17 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import ImageTag
 
-_PYTHONS = "python"  # the images of Python's own project
 _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 
 
 def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
     """The first such command of each kind in each stage that the image needs."""
     for ground in made:
-        told = {(one.id, line_of(one)): one for one in reversed(tuple(_stops(ground, matrix)))}
-        found = tuple(reversed(told.values()))  # of two rules on one command the first
-        yield from found
-        yield from gpu_code_left_out(ground, frozenset(map(line_of, found)))
+        found: dict[tuple[str, int], Finding] = {}
+        for one in _stops(ground, matrix):
+            found.setdefault((one.id, line_of(one)), one)  # of two rules on one command the first
+        yield from found.values()
+        yield from gpu_code_left_out(ground, frozenset(line for _, line in found))
 
 
 def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
@@ -140,7 +140,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     """Every command that needs the CUDA compiler in an image that certainly has none."""
     base = ground.base
-    if base.repository == _PYTHONS and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
+    if ground.of_python and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
         yield from _without_toolkit(ground)
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return

@@ -15,7 +15,7 @@ from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings, meant_for
 from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
-from envkit.dockerfile.check_parts import finding, from_verdict, line_of, subject_of
+from envkit.dockerfile.check_parts import finding, from_verdict, line_of, package_subject, subject_of
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
@@ -152,7 +152,7 @@ def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
             faults.REQUIREMENTS_CLASH,
             Status.FAIL if clash.breaks else Status.WARN,
             clash.verdict.detail,
-            subject_of(package.line, f"{package.name}{package.spec}"),
+            package_subject(package),
             impact="If both are in one pip command, pip stops with a conflict; in separate commands, the later one "
             "replaces packages installed by the earlier one.",
             remedy=Remedy(together(clash)),
@@ -164,7 +164,7 @@ def _unknown_releases(found: Contents, matrix: Matrix) -> Iterator[Finding]:
     """The companions of a framework of which nothing is known: silence would be praise."""
     for package in unknown_releases(found.packages, matrix):
         title = f"{package.name}{package.spec} is not a release that envkit knows"
-        subject = subject_of(package.line, f"{package.name}{package.spec}")
+        subject = package_subject(package)
         yield finding(faults.FRAMEWORK_VERSION, Status.UNKNOWN, title, subject)
 
 
@@ -175,7 +175,7 @@ def _companions(found: Contents, request: Request) -> Iterator[Finding]:
             name = normalized(package.name)
             verdict = companion_on_gpu(name, package.spec, gpu.compute_capability, name=str(gpu))
             if verdict is not None:
-                subject = subject_of(package.line, f"{package.name}{package.spec}")
+                subject = package_subject(package)
                 impact = "It has no kernels for this GPU, or stops when it starts."
                 fix = f"Use a release of {package.name} that supports {gpu}, or leave it out."
                 yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, fix)

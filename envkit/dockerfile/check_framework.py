@@ -25,6 +25,7 @@ from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _ON_THE_CPU = "It does not use the GPU: it goes on without, and runs on the CPU."
-_BOUNDED = regex(r"==|<|~=")
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
 
@@ -266,7 +266,7 @@ def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
         return True
     rows = numpy_bringers()
     named = ((rows.get(normalized(one.name)), one.spec) for one in found.packages)
-    return any(row is not None and (row.always or not _BOUNDED.search(spec)) for row, spec in named)
+    return any(row is not None and (row.always or not is_bounded(spec)) for row, spec in named)
 
 
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:

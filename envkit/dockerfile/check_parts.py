@@ -6,6 +6,7 @@ from envkit.checks.engine.command import Command
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.engine.registry import ImageFault
 from envkit.compat.verdict import DriverVerdict, Verdict
+from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import ShellCommand
 
 _STATUS = {
@@ -31,6 +32,11 @@ def subject_of(line: int, what: str) -> str:
 def command_subject(command: ShellCommand, line: int | None = None) -> str:
     """Where a finding on a command points: its line, or that of the word that is meant, and how the command begins."""
     return subject_of(command.line if line is None else line, " ".join(command.words[:_FIRST_WORDS]))
+
+
+def package_subject(package: Package) -> str:
+    """Where a finding on a package points: its line, and what is asked for."""
+    return subject_of(package.line, package.asked)
 
 
 def line_of(finding: Finding) -> int:

@@ -61,7 +61,7 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
 
 
 def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
-    return pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
+    return pair_agrees(releases_of(one), one.asked, specs)
 
 
 def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> str:
@@ -111,7 +111,7 @@ def specs_of(packages: Iterable[Package]) -> dict[str, tuple[str, VersionSpec]]:
     """Each package of pip with a bound, by its name: the requirement in words, and its versions."""
     found: dict[str, tuple[str, VersionSpec]] = {}
     for package in packages:
-        told = requirement_of(f"{package.name}{package.spec}") if package.tool == "pip" and package.spec else None
+        told = requirement_of(package.asked) if package.tool == "pip" and package.spec else None
         if told is not None:
             found[normalized(package.name)] = told.line, told.spec
     return found

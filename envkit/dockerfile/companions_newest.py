@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
-from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
@@ -17,6 +16,7 @@ from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import wanted_of
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import pinned_release
 from envkit.dockerfile.wanted import Problem, chosen_build
 from envkit.tables.pairs import PackagePair
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _TORCH = "torch"
 _COMPANIONS = ("torchvision", "xformers")  # each release is for one of torch
-_PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
 _APART = frozenset({"--no-deps"})
 
 
@@ -54,7 +53,7 @@ def _first(ground: Ground, found: Contents, matrix: Matrix) -> Iterator[Finding]
         there.update(names)
         torch = names.get(_TORCH)
         if torch is not None:
-            pinned = torch if _PIN.fullmatch(torch.spec) and torch.marker == "" else None
+            pinned = torch if pinned_release(torch.spec) and torch.marker == "" else None
 
 
 def _newer(
@@ -67,11 +66,11 @@ def _newer(
     if python is None or wanted is None or found.index_set:
         return None
     build = chosen_build(wanted, found, matrix)
-    told = _PIN.fullmatch(pinned.spec)
-    if isinstance(build, Problem) or told is None:
+    pin = pinned_release(pinned.spec)
+    if isinstance(build, Problem) or pin is None:
         return None
     rows = [row for row in pairs_by_package().get(normalized(one.name), ()) if _is_for(row, build.version)]
-    mine = Version.parse(told[1])
+    mine = Version.parse(pin)
     newest = rows[-1] if rows else None
     return newest if newest is not None and mine < build.version and not _is_for(newest, mine) else None
 

@@ -14,7 +14,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.software import glibc_meets, some_version_meets, toolkit_serves_build
-from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
@@ -140,7 +140,7 @@ def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
                 Status.WARN,
                 "--torch-backend=auto chooses the CPU build of torch, because there is no driver while an image is "
                 "being built",
-                subject_of(package.line, f"{package.name}{package.spec}"),
+                package_subject(package),
                 remedy=Remedy("Specify the CUDA of the build: --torch-backend=cu…."),
             )
             return

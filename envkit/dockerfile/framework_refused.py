@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from envkit._startup.records import record
-from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pair_agrees
 from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
-from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.loader import read
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
-_PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
-_BOUNDED = regex(r"==|<|~=")
 
 
 @record
@@ -40,7 +38,7 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
     there = _there(ground)
     if there is None or elsewhere(ground) or _raised(ground, there.version):
         return
-    bounded = {normalized(one.name) for step in ground.steps for one in step.packages if _BOUNDED.search(one.spec)}
+    bounded = ground.bounded
     for step in ground.steps:
         found = [(package, _row(package, step, ground, bounded)) for package in step.packages]
         found.sort(key=lambda pair: pair[1] is not None and pair[1].through is not None)  # what is named itself first
@@ -50,7 +48,7 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
                 yield stop(
                     faults.REQUIREMENTS_CLASH,
                     f"the newest {name} does not use {row.framework} before {row.floor}, and {there.source}",
-                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    package_subject(package),
                     impact=f"{name} goes on as if there was no {row.framework}: no model loads.",
                     fix=f"Pin a release of {name} from the time of that {row.framework}, or use a newer one.",
                     sources=row.sources,
@@ -63,7 +61,7 @@ def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> Fra
     name = normalized(package.name)
     if package.tool != "pip" or package.wheel is not None or package.held or package.marker:
         return None
-    if _BOUNDED.search(package.spec):
+    if is_bounded(package.spec):
         return None
     python = ground.pythons.of(package.caller, step.place) or least_python(ground)
     rows = [row for row in read(FrameworkRefusal) if row.package == name]
@@ -81,11 +79,8 @@ def _there(ground: Ground) -> _There | None:
         if own is None or own.version is None or own.framework != "pytorch" or not into_it or ground.reads_unseen:
             return None
         return _There(own.version, f"torch {own.version} is in the base image")
-    pins = {one.spec: found[1] for one in asked if (found := _PIN.fullmatch(one.spec)) is not None}
-    if len(pins) != 1 or len(asked) != 1:
-        return None
-    spec, version = next(iter(pins.items()))
-    return _There(Version.parse(version), f"torch{spec} is pinned")
+    pin = pinned_release(asked[0].spec) if len(asked) == 1 else None
+    return None if pin is None else _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")
 
 
 def _raised(ground: Ground, version: Version) -> bool:
@@ -93,10 +88,11 @@ def _raised(ground: Ground, version: Version) -> bool:
     floors: Mapping[str, FrameworkFloor] = {row.package: row for row in read(FrameworkFloor) if not row.extra}
     for step in ground.steps:
         for package in step.packages:
+            if is_bounded(package.spec):
+                continue
             row = floors.get(normalized(package.name))
             newest = releases_of(package)[-1:]
             verdict = pair_agrees(newest, package.name, {_TORCH: ("it", VersionSpec.parse(f"=={version}"))})
-            raises = verdict.status == "fail" or (row is not None and version < row.floor)
-            if raises and not _BOUNDED.search(package.spec):
+            if verdict.status == "fail" or (row is not None and version < row.floor):
                 return True
     return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.names import normalized
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.clones import Clones, clones_of
 from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
@@ -16,8 +17,16 @@ from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.script import Script
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
-from envkit.dockerfile.stages import BuildStage, environment_stages, final_chain, needed_stages
-from envkit.tables.known_images import CUDA_REPOSITORY, image_name
+from envkit.dockerfile.specifiers import is_bounded
+from envkit.dockerfile.stages import (
+    BuildStage,
+    by_name,
+    environments_of,
+    final_chain,
+    needed_stages,
+    with_parents,
+)
+from envkit.tables.known_images import CUDA_REPOSITORY, PYTHON_REPOSITORY, image_name
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -95,13 +104,8 @@ class Ground:
     reads_unseen: bool  # packages come from a list or a project that was not read
     addresses: tuple[str, ...]  # that it names in ADD and RUN
     texts: tuple[str, ...]  # of its RUNs
-    first_copy: int | None  # the line from which on files are in it
     copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
     instructions: tuple[Instruction, ...] = ()
-
-    def copies_before(self, line: int) -> bool:
-        """True where something was copied into it before a line."""
-        return self.first_copy is not None and self.first_copy < line
 
     @property
     def plain(self) -> bool:
@@ -110,32 +114,49 @@ class Ground:
         own = (system.base_image or "").partition(":")[0] if system is not None else ""
         return self.base.own is None and self.base.repository in (CUDA_REPOSITORY, own)
 
+    @property
+    def of_python(self) -> bool:
+        """True for an image of Python's own project."""
+        return self.base.repository == PYTHON_REPOSITORY
+
+    @property
+    def stock(self) -> bool:
+        """True for an image that has no Python packages but those that come with Python."""
+        return self.plain or self.of_python
+
+    @property
+    def bounded(self) -> set[str]:
+        """The packages of which some command bounds or pins the release."""
+        return {normalized(one.name) for step in self.steps for one in step.packages if is_bounded(one.spec)}
+
 
 def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> Iterator[Ground]:
     """Those of the stages that the image needs, each after the one that it starts from."""
     installed = _by_command((*found.packages, *found.elsewhere))
     made: dict[int, Ground] = {}
     cloned: dict[int, Clones] = {}
+    names = by_name(stages)
+    environments: dict[int, set[int]] = {}  # from which stages it has Python packages, or the one that it starts from
     for stage in needed_stages(stages):
         below = None if stage.parent is None else made[stage.parent]
         base = base_of(stage, matrix) if below is None else below.base
         script = script_of((stage,))
-        brought = environment_stages(stages[: stage.index + 1])
+        chain = final_chain(stages, stage.index)
+        inherited = set() if stage.parent is None else environments[stage.parent]
+        environments[stage.index] = inherited | environments_of(stage, stages, names)
+        brought = with_parents(environments[stage.index], chain, stages)
         cloned[stage.index] = clones_of(stage, Clones() if stage.parent is None else cloned[stage.parent])
         made[stage.index] = Ground(
             base,
             tuple(_steps(stage, installed, cloned[stage.index].installed)),
             _tells(stage, script) | (below.tells if below is not None else frozenset()),
             stage.environment,
-            pythons_of(
-                base, script, script_of(brought), [one.image for one in brought], final_chain(stages, stage.index)
-            ),
+            pythons_of(base, script, script_of(brought), [one.image for one in brought], chain),
             below is None,
             tuple(command for part in parts_of((stage,), "RUN") for command in part.commands),
             bool(found.lists),
             tuple(_addresses(stage)),
             tuple(part.text for part in parts_of((stage,), "RUN")),
-            next((part.line for part in parts_of((stage,), "COPY", "ADD")), None),
             tuple((part.line, part.text) for part in parts_of((stage,), "COPY", "ADD")),
             stage.instructions,
         )

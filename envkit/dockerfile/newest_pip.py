@@ -14,7 +14,6 @@ from envkit.tables.loader import read
 # What makes an environment with a pip of its own.
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
-_PYTHONS = "python"  # the images of Python's own project
 
 
 def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
@@ -62,7 +61,7 @@ def builds_apart(caller: str, ground: Ground, python: Version | None, *, newest:
         return False
     if caller.startswith("uv"):
         return True
-    bare = ground.base.repository == _PYTHONS and ground.first and python is not None
+    bare = ground.of_python and ground.first and python is not None
     if bare and python is not None and python.release(2) >= limit("python-images-without-setuptools"):
         return not any(one.name == "setuptools" for step in ground.steps for one in step.packages)
     return newest and "pip" in caller and isolates_always(python)

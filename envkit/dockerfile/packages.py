@@ -80,6 +80,11 @@ class Package:
     wheel: Wheel | None  # the one that is named in place of a version
     held: bool = False  # a constraints file that cannot be read may bound it
 
+    @property
+    def asked(self) -> str:
+        """The requirement without extras and marker: `torch>=2`."""
+        return f"{self.name}{self.spec}"
+
 
 @record
 class ListFile:

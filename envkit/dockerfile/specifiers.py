@@ -15,6 +15,20 @@ _RELEASE = regex(r"(?P<numbers>\d+(?:\.\d+)*)(?:\.?post(?P<post>\d+))?(?:\+(?P<l
 _CLAUSE = regex(r"(?P<operator>===|[<>=!~]=|[<>=])?(?P<release>[\w.+]+?)(?P<line>\.?\*)?")
 _PACKAGE = regex(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[(?P<extras>[^\]]*)\])?(?:==(?P<release>.+))?")
 
+_BOUNDED = regex(r"==|<|~=")
+_PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
+
+
+def is_bounded(spec: str) -> bool:
+    """True where pip does not take the newest release."""
+    return _BOUNDED.search(spec) is not None
+
+
+def pinned_release(spec: str) -> str | None:
+    """The one release that is taken, without the build's suffix; None for several."""
+    found = _PIN.fullmatch(spec)
+    return found[1] if found is not None else None
+
 
 @record
 class Release:

@@ -190,11 +190,23 @@ def environment_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]
     """The stages whose Python packages the last one copies, each with those that it starts from."""
     chain = final_chain(stages)
     names = by_name(stages)
-    copied = [part for stage in chain for part in stage.instructions if "from" in part.flags]
+    sources = {source for stage in chain for source in environments_of(stage, stages, names)}
+    return with_parents(sources, chain, stages)
+
+
+def environments_of(stage: BuildStage, stages: Sequence[BuildStage], names: Mapping[str, int]) -> set[int]:
+    """The stages from which one copies Python packages itself."""
+    copied = [part for part in stage.instructions if "from" in part.flags]
     parts = [part for part in copied if _ENVIRONMENT.search(part.text) or _is_made(part, stages, names)]
-    sources = _copied_from(parts, names)
+    return {source for source in _copied_from(parts, names) if source < stage.index}
+
+
+def with_parents(
+    sources: Iterable[int], chain: Iterable[BuildStage], stages: Sequence[BuildStage]
+) -> tuple[BuildStage, ...]:
+    """These stages and those that they start from, without those of `chain`."""
     found = {one.index for source in sources for one in final_chain(stages, source)}
-    return tuple(stages[index] for index in sorted(found - {stage.index for stage in chain}))
+    return tuple(stages[index] for index in sorted(found - {stage.index for stage in chain})) if found else ()
 
 
 def _is_made(copy: Instruction, stages: Sequence[BuildStage], names: Mapping[str, int]) -> bool:

@@ -30,7 +30,6 @@ from envkit.tables.loader import read
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
 _THIRD = regex(r"python3|pip3|rh-python")
 _MINICONDA = "repo.anaconda.com/miniconda"
-_PYTHONS = "python"  # the images of Python's own project
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
 
 
@@ -166,7 +165,7 @@ def asks_only(package: Package, versions: str) -> bool:
 
 def index_lacks(ground: Ground) -> Iterator[Finding]:
     """The first package that the index in place of the default one does not have."""
-    if not (ground.plain or ground.base.repository == _PYTHONS) or ground.reads_unseen or _has_more_places(ground):
+    if not ground.stock or ground.reads_unseen or _has_more_places(ground):
         return
     there: set[str] = set()
     rows = {row.package: row for row in read(IndexLacks)}

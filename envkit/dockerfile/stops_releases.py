@@ -12,7 +12,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.package_wheels import package_has_wheel, wheels_of
-from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.tables.build_tools import GoneRelease
@@ -55,7 +55,7 @@ def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
             yield stop(
                 faults.PYTHON_WITHOUT_PACKAGE,
                 verdict.detail,
-                subject_of(package.line, f"{package.name}{package.spec}"),
+                package_subject(package),
                 impact="The build stops with: No matching distribution found.",
                 fix=f"Use a release of {package.name} for Python {python}, or another Python.",
                 sources=verdict.sources,
@@ -79,7 +79,7 @@ def release_gone(ground: Ground) -> Iterator[Finding]:
                 yield stop(
                     faults.FRAMEWORK_VERSION,
                     f"PyPI has no {package.name} {pin[1]}",
-                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    package_subject(package),
                     impact="The build stops with: No matching distribution found.",
                     fix=f"Pin a release of {package.name} that is there.",
                     sources=row.sources,

@@ -22,7 +22,7 @@ from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.source_stops import HarmlessPackage, SourceTool, StoppingSource
 
-_PYTHONS, _PYTORCH = "python", "pytorch/pytorch"
+_PYTORCH = "pytorch/pytorch"
 _COMPILER = "c++"
 _CUDA = "nvcc"
 _LEAN = frozenset({"base", "runtime"})
@@ -90,7 +90,7 @@ def _base_lacks(ground: Ground, tool: str) -> bool:
     apt = base.system is None or base.system.package_manager == "apt"
     if base.repository == CUDA_REPOSITORY:
         return apt and base.row is not None and (lean or tool not in (_COMPILER, _CUDA))
-    if base.repository == _PYTHONS:
+    if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and tool != _COMPILER)
     if base.repository == _PYTORCH:
         runtime = base.tag.endswith("runtime")
@@ -121,7 +121,7 @@ def _is_harmless(name: str, rows: dict[str, HarmlessPackage], lean: bool) -> boo
 
 
 def _told(package: Package, row: StoppingSource, tool: SourceTool | None) -> Finding:
-    asked = f"{package.name}{package.spec}"
+    asked = package.asked
     if tool is not None and tool.tool == _CUDA:
         return stop(
             faults.COMPILER_MISSING,

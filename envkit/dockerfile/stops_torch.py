@@ -27,7 +27,6 @@ _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
     r"|add-apt-repository|ldconfig|update-alternatives"
 )
-_PYTHONS = "python"  # the images of Python's own project
 
 
 def without_torch(ground: Ground) -> Iterator[Finding]:
@@ -72,7 +71,7 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
 
     pip runs the build before it installs anything of the same command, so that a torch next to it does not count.
     """
-    fresh = ground.first and (ground.plain or ground.base.repository == _PYTHONS)
+    fresh = ground.first and ground.stock
     if not fresh or "copied" in ground.tells or any(name.startswith("PIP_") for name in ground.environment):
         return
     steps = {step.command: step for step in ground.steps}

@@ -12,7 +12,6 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 
-_PYTHONS = "python"  # the images of Python's own project
 _READ = frozenset({"RUN", "COPY", "ADD", "ENV", "ARG", "SHELL"})
 _NAMED = regex(r"--(?:system|python|target|prefix)(?:=.*)?|-[pt].*")
 _SETTINGS = ("UV_SYSTEM_PYTHON", "UV_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_TARGET", "UV_CONFIG_FILE")
@@ -25,7 +24,7 @@ _ENVIRONMENTS = regex(
 
 def environment_missing(ground: Ground) -> Iterator[Finding]:
     """The first `uv pip install` of a stage before which nothing makes an environment."""
-    if not ground.first or not (ground.plain or ground.base.repository == _PYTHONS):
+    if not ground.first or not ground.stock:
         return
     if any(name in ground.environment for name in _SETTINGS):
         return

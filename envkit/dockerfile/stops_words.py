@@ -14,7 +14,6 @@ from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word, exec_form
 
-_PYTHONS = "python"  # the images of Python's own project
 # Names of the field that a slip of the pen away from no other program has.
 _WELL_KNOWN = ("apt-get", "add-apt-repository", "update-alternatives")
 _PROGRAM = regex(r"[a-z][a-z-]{3,30}")
@@ -73,7 +72,7 @@ def bash_alone(ground: Ground) -> Iterator[Finding]:
     system = ground.base.system
     if system is None or system.package_manager != "apt":
         return
-    if not (ground.plain or ground.base.repository == _PYTHONS) or not ground.first:
+    if not ground.stock or not ground.first:
         return
     parts = ground.instructions
     if any(part.keyword == "SHELL" for part in parts) or any(_OTHER_SHELL.search(text) for text in ground.texts):
@@ -136,7 +135,7 @@ def _unread(step: Step) -> Word | None:
     if "install" not in words or not any(word.rpartition("/")[2].startswith("pip") for word in words[:3]):
         return None
     given = words[words.index(Word("install")) + 1 :]
-    listed = (Word.at(one.line, f"{one.name}{one.spec}") for one in step.packages if one.tool == "pip")
+    listed = (Word.at(one.line, one.asked) for one in step.packages if one.tool == "pip")
     plain = (word for word in given if not word.startswith(("-", ">", "<")) and ">/" not in word)
     return next((word for word in (*plain, *listed) if _is_unread(word)), None)
 

@@ -19,7 +19,6 @@ _INSTRUCTIONS = frozenset({"WORKDIR", "COPY", "ADD", "ENV", "ARG", "CMD", "ENTRY
 # Programs that stop at a word that they do not know; others make or print it.
 _PARTICULAR = frozenset({"apt-get", "apt", "cmake", "make", "pip", "pip3", "conda", "yum", "dnf", "tar"})
 _FOLDER = regex(r"[$*?\[]|/$|^[^.]*$|^\.{1,2}(?:/[^.]*)?$")  # or may be one: its name has no ending
-_PYTHONS = "python"  # the images of Python's own project
 _LISTS = ("-r", "--requirement")
 # Programs that write no list into the folder in which they run.
 _HARMLESS = regex(
@@ -71,7 +70,7 @@ def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Wor
 
 def list_missing(ground: Ground) -> Iterator[Finding]:
     """The first list of pip in an image of a distribution into which nothing was put before."""
-    if not ground.first or "bind" in ground.tells or not (ground.plain or ground.base.repository == _PYTHONS):
+    if not ground.first or "bind" in ground.tells or not ground.stock:
         return
     cloned = False  # a repository, into a folder of its own
     for command, moved in _with_moves(ground):

@@ -10,9 +10,10 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.software import some_version_meets
-from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.source_stops import SystemCudnn
@@ -20,7 +21,6 @@ from envkit.tables.source_stops import SystemCudnn
 _IN_TAG = regex(r"cudnn(\d)")
 _BY_APT = regex(r"libcudnn(\d)\b")
 _MORE = regex(r"nvidia-cudnn|\btorch\b|conda|libcudnn\d-cuda|cudnn-linux|\.sh\b")  # a cuDNN may come with these
-_UPPER = regex(r"==|<|~=")
 
 
 def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
@@ -36,18 +36,18 @@ def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
         return
     have = there.pop()
     rows = {row.package: row for row in read(SystemCudnn)}
+    bounded = ground.bounded
     for step in ground.steps:
         for package in step.packages:
             row = rows.get(normalized(package.name))
-            bounded = (
-                row is not None and (row.through or row.package) != row.package and row.through in _bounded(ground)
-            )
-            if row is None or package.tool != "pip" or bounded or have >= row.cudnn or not _takes(package, row.since):
+            if row is None or package.tool != "pip" or (row.through != row.package and row.through in bounded):
+                continue
+            if have >= row.cudnn or not _takes(package, row.since):
                 continue
             yield stop(
                 faults.CUDNN_DIFFERS,
-                f"{package.name}{package.spec} loads cuDNN {row.cudnn}, but the image has cuDNN {have}",
-                subject_of(package.line, f"{package.name}{package.spec}"),
+                f"{package.asked} loads cuDNN {row.cudnn}, but the image has cuDNN {have}",
+                package_subject(package),
                 impact="Its first model on the GPU stops: libcudnn_ops is not found.",
                 fix=f"Start from an image with cuDNN {row.cudnn}.",
                 sources=row.sources,
@@ -55,13 +55,9 @@ def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
             return
 
 
-def _bounded(ground: Ground) -> set[str]:
-    return {normalized(one.name) for step in ground.steps for one in step.packages if _UPPER.search(one.spec)}
-
-
 def _takes(package: Package, since: Version) -> bool:
     """Whether pip certainly takes a release from `since` on."""
-    if not _UPPER.search(package.spec):
+    if not is_bounded(package.spec):
         return not package.held and package.wheel is None
     try:
         asked = VersionSpec.parse(package.spec)

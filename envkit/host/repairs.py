@@ -114,9 +114,10 @@ def replace_text(path: str, text: str) -> None:
         with replacing(real) as stream:
             stream.write(text.encode())
             stream.flush()
-            take_mode(stream, real)
             if os.path.exists(real):
-                shutil.copystat(real, stream.name)  # what belongs to it next to the mode, as an access list
+                shutil.copystat(real, stream.name)  # the mode, and what belongs to it, as an access list
+            else:
+                take_mode(stream, real)
     except OSError as error:
         raise StepFailed(f"cannot write {path}: {error.strerror}.") from error
 

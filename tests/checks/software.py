@@ -10,6 +10,7 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import Finding
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
+from envkit.ingest import parse_text
 from envkit.model import (
     CudaToolkit,
     Distribution,
@@ -55,6 +56,11 @@ class Case:
 @lru_cache(maxsize=1)
 def matrix() -> Matrix:
     return Matrix.load()
+
+
+def findings_of(text: str) -> list[Finding]:
+    """What all checks find in a pasted text."""
+    return run_checks(parse_text(text), matrix(), all_checks().values())
 
 
 def findings(id: str, environment: Environment) -> list[Finding]:  # noqa: A002 - the field's own word

@@ -13,14 +13,14 @@ from envkit.ingest import parse_text
 from envkit.model import Environment, Kernel, found
 from envkit.tables.findings import Signature
 from envkit.tables.loader import read
-from tests.checks.software import matrix
+from tests.checks.software import findings_of, matrix
 from tests.fakes.machines import load_machine, machine_names
 
 NOT_INITIALIZED = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n"
 
 
 def first(text: str) -> Finding:
-    return run_checks(parse_text(text), matrix(), all_checks().values())[0]
+    return findings_of(text)[0]
 
 
 def rows() -> list[tuple[str, str, str, str, str]]:
@@ -44,7 +44,7 @@ def test_every_row_names_a_known_message_a_known_cause_and_how_to_tell_them_apar
 @pytest.mark.parametrize("signature", [name for name, own in message_causes().items() if own[0].cause])
 def test_a_message_with_several_causes_names_them_where_it_stands_alone(signature: str) -> None:
     example = next(one.example for one in read(Signature) if one.signature.startswith(signature))
-    findings = run_checks(parse_text(f"{example}\n"), matrix(), all_checks().values())
+    findings = findings_of(f"{example}\n")
     own = next(finding for finding in findings if finding.id == signature.partition("/")[0])
     assert {other.id for other in own.alternatives} == {row.cause for row in message_causes()[signature]}
     assert own.confidence is Confidence(message_causes()[signature][0].confidence)

@@ -58,7 +58,7 @@ def _behind(id: str, causes: dict[str, set[str]]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", machine_names())
-def test_every_fault_has_evidence_a_meaning_and_a_mend(name: str) -> None:
+def test_every_fault_has_evidence_a_meaning_and_a_fix(name: str) -> None:
     for finding in run_checks(load_machine(name), matrix(), CHECKS):
         if finding.status in (Status.FAIL, Status.WARN):
             assert finding.evidence, finding.id

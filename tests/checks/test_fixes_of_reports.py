@@ -13,7 +13,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.model import Distribution
-from tests.checks.software import GPU_4090, gpus, machine, matrix, python, pythons, torch, worst
+from tests.checks.software import GPU_4090, findings_of, gpus, machine, matrix, python, pythons, torch, worst
 from tests.cli.run import envkit
 from tests.ingest.texts import FOLDER, cases
 
@@ -22,7 +22,7 @@ LIBSTDCXX = "sudo apt-get install -y --only-upgrade libstdc++6"
 
 @lru_cache(maxsize=512)
 def fails(text: str) -> list[Finding]:
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     return [finding for finding in findings if finding.status is Status.FAIL]
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from envkit.checks.engine.findings import Finding, Status
-from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.runner import run_checks
-from envkit.ingest import parse_text
-from tests.checks.software import matrix
+from tests.checks.software import findings_of
 
 
 def failures(text: str) -> dict[str, Finding]:
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     return {finding.id: finding for finding in findings if finding.status is Status.FAIL}
 
 

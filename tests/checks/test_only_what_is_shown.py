@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.findings import Finding, Status
-from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.runner import run_checks
 from envkit.documents.verdict import verdict
 from envkit.ingest import parse_text
 from envkit.model import PASTED, Environment
-from tests.checks.software import matrix
+from tests.checks.software import findings_of
 
 PENDING = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 NO_DEVEL = "Error: Unable to find a match: kernel-devel-5.14.0-427.el9.x86_64"
@@ -36,16 +34,12 @@ GPU 00000000:01:00.0
 """
 
 
-def judged(text: str) -> list[Finding]:
-    return run_checks(parse_text(text), matrix(), all_checks().values())
-
-
 def troubles(text: str) -> list[Finding]:
-    return [finding for finding in judged(text) if finding.status in (Status.FAIL, Status.WARN)]
+    return [finding for finding in findings_of(text) if finding.status in (Status.FAIL, Status.WARN)]
 
 
 def own(text: str, id: str) -> Finding:  # noqa: A002 - as in reports
-    return next(finding for finding in judged(text) if finding.id == id)
+    return next(finding for finding in findings_of(text) if finding.id == id)
 
 
 def test_a_driver_container_without_headers_is_the_cause_of_a_pending_pod() -> None:
@@ -85,7 +79,7 @@ def test_what_a_text_does_not_mention_is_unknown(id: str) -> None:  # noqa: A002
 def test_what_a_text_shows_not_to_apply_is_skipped() -> None:
     skipped = {
         finding.id
-        for finding in judged(f"OS: Ubuntu 24.04.1 LTS (x86_64)\n{COMPUTED}")
+        for finding in findings_of(f"OS: Ubuntu 24.04.1 LTS (x86_64)\n{COMPUTED}")
         if finding.status is Status.SKIP
     }
     assert {"tf-native-windows", "cpu-wheel-on-aarch64"} <= skipped
@@ -119,7 +113,7 @@ def test_no_evidence_is_written_in_python() -> None:
     text = (
         "Failed to initialize NVML: Driver/library version mismatch\nGCC version:  gcc version 12.3.0 (Ubuntu 12.3.0)\n"
     )
-    values = [item.value for finding in judged(text) for item in finding.evidence]
+    values = [item.value for finding in findings_of(text) for item in finding.evidence]
     assert all(value and "(name=" not in value for value in values)
 
 
@@ -163,9 +157,9 @@ SERVE = 'level=INFO source=gpu.go:386 msg="no compatible GPUs were discovered"'
 
 def test_a_container_started_without_a_gpu_explains_what_a_server_finds() -> None:
     bare = f"ollama serve log:\n{SERVE}\ndocker run -d -p 11434:11434 ollama/ollama\n"
-    assert verdict(parse_text(bare), judged(bare)).id == "container-no-gpu-injected"
+    assert verdict(parse_text(bare), findings_of(bare)).id == "container-no-gpu-injected"
     given = bare.replace("-d -p", "-d --gpus=all -p")
-    assert verdict(parse_text(given), judged(given)).id != "container-no-gpu-injected"
+    assert verdict(parse_text(given), findings_of(given)).id != "container-no-gpu-injected"
 
 
 def test_a_card_of_another_maker_explains_that_no_gpu_is_seen() -> None:

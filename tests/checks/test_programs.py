@@ -9,7 +9,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.model import Measurement
-from tests.checks.software import Case, assert_case, findings, machine, matrix
+from tests.checks.software import Case, assert_case, findings, findings_of, machine, matrix
 
 RAN = machine(measurements=(Measurement("kernel", "", passed=True),))
 OWN_ERRORS = {
@@ -90,13 +90,11 @@ def test_what_is_asked_or_wanted_is_no_symptom(text: str) -> None:
     ],
 )
 def test_space_is_freed_where_the_message_comes_from(line: str, fix: str) -> None:
-    found = next(
-        one for one in run_checks(parse_text(line), matrix(), all_checks().values()) if one.id == "disk-full-at-install"
-    )
+    found = next(one for one in findings_of(line) if one.id == "disk-full-at-install")
     assert found.remedy is not None and fix in "\n".join(found.remedy.commands)
 
 
 def test_what_nobody_looked_at_is_no_evidence_of_a_failure() -> None:
     text = "RuntimeError: CUDA error: system not yet initialized\nNVIDIA H100 80GB HBM3\n"
-    failed = [one for one in run_checks(parse_text(text), matrix(), all_checks().values()) if one.status is Status.FAIL]
+    failed = [one for one in findings_of(text) if one.status is Status.FAIL]
     assert failed and all(item.value != "not-looked" for one in failed for item in one.evidence)

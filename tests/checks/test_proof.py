@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.findings import Status
-from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.runner import run_checks
-from envkit.ingest import parse_text
-from tests.checks.software import matrix
+from tests.checks.software import findings_of
 
 SAY_LITTLE = {
     "prose": "My laptop with an RTX 4060 runs Windows, and torch.cuda.is_available() returns False.",
@@ -21,11 +18,11 @@ OF_ONE_PROGRAM = {"toolkit-missing"}  # that there is a compiler is what its own
 
 @pytest.mark.parametrize("text", SAY_LITTLE.values(), ids=SAY_LITTLE)
 def test_a_text_that_shows_nothing_passes_nothing(text: str) -> None:
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     assert {finding.id for finding in findings if finding.status is Status.OK} <= OF_ONE_PROGRAM
 
 
 def test_what_a_program_printed_passes() -> None:
     text = "$ nvidia-smi -L\nGPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1b0c7f4e-0000-0000-0000-5d0e3a2f9a11)\n"
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     assert "no-gpu-on-pci" in {finding.id for finding in findings if finding.status is Status.OK}

@@ -10,14 +10,13 @@ from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.remedies import families, in_order, remedy, steps, without_linux
-from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.releases import described
 from envkit.model import Environment, MachineKind, OsRelease, System, found
 from envkit.tables.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavors, xids
 from envkit.tables.findings import RemedyStep
 from envkit.tables.loader import read
-from tests.checks.software import matrix, v
+from tests.checks.software import findings_of, v
 
 STEPS = read(RemedyStep)
 NEEDS_ROOT = re.compile(
@@ -172,7 +171,7 @@ def test_windows_gets_no_commands_of_linux() -> None:
     shell = ("LD_LIBRARY_PATH= python train.py", "nvidia-smi -q | grep -i license", "docker run -v $PWD:/w x")
     assert without_linux(Remedy("Do it.", tuple(Command(shell=line) for line in shell))).commands == ()
     text = "'nvidia-smi' is not recognized as an internal or external command,\noperable program or batch file.\n"
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     assert findings[0].status is Status.FAIL
     assert not any(line.startswith("sudo") for f in findings if f.remedy for line in f.remedy.commands)
 

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.engine.findings import Finding, Status
-from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.runner import run_checks
-from envkit.ingest import parse_text
-from tests.checks.software import matrix
+from envkit.checks.engine.findings import Status
+from tests.checks.software import findings_of
 
 EXTERNALLY = "error: externally-managed-environment\n"
 QUERY = """$ nvidia-smi -q
@@ -92,10 +89,6 @@ BNB = "libbitsandbytes_cuda124.so: cannot open shared object file: No such file 
 GLIBCXX = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by {by})\n"
 OPENMP = "OMP: Error #15: Initializing libiomp5{end}, but found libiomp5{end} already initialized.\n"
 CMAKE = "-- Could not find nvcc, please set CUDAToolkit_ROOT.\nllama.cpp build, RTX 3070\n"
-
-
-def findings_of(text: str) -> list[Finding]:
-    return run_checks(parse_text(text), matrix(), all_checks().values())
 
 
 def remedy_of(text: str, id: str) -> tuple[str, str]:  # noqa: A002 - as in reports

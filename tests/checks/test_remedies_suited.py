@@ -16,7 +16,7 @@ from envkit.checks.engine.suited import suited
 from envkit.ingest import parse_text
 from envkit.model import Environment, found
 from tests.checks.remedies_given import REPORTS, Given, remedies_given
-from tests.checks.software import matrix
+from tests.checks.software import findings_of, matrix
 from tests.fakes.machines import load_machine
 
 TORCH = fixed("python -m pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124")
@@ -44,7 +44,7 @@ def cause(name: str) -> Remedy:
 
 def told(text: str, check: str) -> Remedy:
     """The remedy of one check for a text."""
-    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    findings = findings_of(text)
     given = next(finding.remedy for finding in findings if finding.id == check)
     assert given is not None
     return given
@@ -310,7 +310,7 @@ def test_who_has_no_nvidia_gpu_is_not_sent_to_the_firmware(text: str, words: str
 
 def test_another_makers_gpu_is_no_fault_and_neither_is_what_it_explains() -> None:
     text = "MacBook Pro (M2), macOS 14: AssertionError: Torch not compiled with CUDA enabled\n"
-    found = {one.id: one for one in run_checks(parse_text(text), matrix(), all_checks().values())}
+    found = {one.id: one for one in findings_of(text)}
     assert not [one.id for one in found.values() if one.status is Status.FAIL]
     assert found["no-gpu-on-pci"].title == "This machine has an Apple GPU, not one from NVIDIA"
     assert found["cpu-only-wheel"].because_of == "no-gpu-on-pci"
@@ -318,14 +318,14 @@ def test_another_makers_gpu_is_no_fault_and_neither_is_what_it_explains() -> Non
 
 def test_one_mode_on_all_gpus_is_reported_once() -> None:
     text = (REPORTS / "batch-8" / "b8-35.txt").read_text()
-    found = run_checks(parse_text(text), matrix(), all_checks().values())
+    found = findings_of(text)
     (only,) = [finding for finding in found if finding.id == "compute-mode-exclusive"]
     assert only.title.startswith("3 GPUs")
 
 
 def test_what_facts_and_messages_show_is_reported_once() -> None:
     text = (REPORTS / "batch-6" / "b6-15.txt").read_text()
-    found = run_checks(parse_text(text), matrix(), all_checks().values())
+    found = findings_of(text)
     (only,) = [finding for finding in found if finding.id == "numpy2-abi" and finding.status is Status.FAIL]
     assert {item.fact for item in only.evidence} >= {"pythons.distributions", "messages"}
 

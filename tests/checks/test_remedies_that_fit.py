@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.findings import Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.render.text import doctor_text
-from tests.checks.software import matrix
+from tests.checks.software import findings_of, matrix
 
 FAILED_BUILD = """Error! Bad return status for module build on kernel: 6.11.0-1012-azure (x86_64)
 Consult /var/lib/dkms/{module}/{version}/build/make.log for more information. nvidia-smi sees nothing.
@@ -25,10 +25,6 @@ NO_KERNEL = "RuntimeError: CUDA error: no kernel image is available for executio
 INVALID = "Check failed: error == cudaSuccess (8 vs. 0)  invalid device function\n"
 NVCC = "nvcc fatal   : Unsupported gpu architecture 'compute_86'\n"
 TOO_OLD = "nvidia-docker | Error: unsupported CUDA version: driver 7.0 < image 7.5\n"
-
-
-def findings_of(text: str) -> list[Finding]:
-    return run_checks(parse_text(text), matrix(), all_checks().values())
 
 
 def cause(text: str) -> tuple[str, str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.model import Measurement
-from tests.checks.software import GPU_4090, Case, assert_case, gpus, machine, matrix, nvcc
+from tests.checks.software import GPU_4090, Case, assert_case, findings_of, gpus, machine, nvcc
 
 RAN = (Measurement("import", "torch 2.8.0", True, 1.2, "s"),)
 MESSAGES = {
@@ -73,7 +71,7 @@ def test_cases(case: Case) -> None:
     ],
 )
 def test_the_cause_comes_before_what_follows_from_it(text: str, first: str) -> None:
-    assert run_checks(parse_text(text), matrix(), all_checks().values())[0].id == first
+    assert findings_of(text)[0].id == first
 
 
 @pytest.mark.parametrize(
