@@ -99,7 +99,7 @@ SIGNS = (
 def signs(text: Text) -> Iterator[int]:
     """Where the results stand."""
     for sign in SIGNS:
-        if sign.beside and not any(word in text.whole for word in sign.beside):
+        if sign.beside and not any(map(text.holds, sign.beside)):
             continue
         for match in text.matches(sign.result, sign.word, lines=2):
             yield match.start()

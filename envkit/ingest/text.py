@@ -17,6 +17,7 @@ from itertools import accumulate
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
 _SHORT = 10_000  # characters of a text that is searched for a needle at once
+_PIECE = 4  # bytes that are known by themselves: looking through all words takes longer
 _CHUNK = 10_000  # lines of which words are taken at a time
 _WORD_BYTES = bytes(byte | 32 if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
@@ -60,6 +61,11 @@ class Text:
             once = "\n".join(dict.fromkeys(self.lines[start : start + _CHUNK]))  # long logs repeat their lines
             words.update(once.encode("utf-8", "replace").translate(_WORD_BYTES).split())
         return frozenset(words)
+
+    @cached_property
+    def _pieces(self) -> frozenset[int]:
+        """Every piece of the words one behind the other."""
+        return _pieces_of(b" ".join(self._words))
 
     @cached_property
     def _word_list(self) -> str:
@@ -127,8 +133,8 @@ class Text:
         """False where a long text lacks a word of `needle`, in any case: then it does not hold `needle` either."""
         if len(self.whole) < _SHORT:
             return True  # looking for it takes less time than taking it apart
-        longest, inner = _longest_words(needle)
-        return (not inner or inner in self._words) and longest in self._word_list
+        longest, inner, pieces = _longest_words(needle)
+        return (not inner or inner in self._words) and pieces <= self._pieces and longest in self._word_list
 
     def holds(self, needle: str) -> bool:
         """Whether `needle` occurs in the text; fast where it does not."""
@@ -232,12 +238,23 @@ def _with_one(whole: str, starts: list[int], needle: str) -> Iterator[int]:
 
 
 @lru_cache(maxsize=4096)
-def _longest_words(needle: str) -> tuple[str, bytes]:
-    """The longest run of letters in `needle`, and the longest with other characters on both sides; '' where none is.
+def _longest_words(needle: str) -> tuple[str, bytes, frozenset[int]]:
+    """The longest run of letters in `needle`, the longest with other characters on both sides, the first one's pieces.
 
-    The first occurs wherever `needle` does, maybe inside a longer word; the second occurs there as a word of its own.
+    '' and none where there are no such. The first occurs wherever `needle` does, maybe inside a longer word; the second
+    occurs there as a word of its own.
     """
     data = needle.encode("utf-8", "replace").translate(_WORD_BYTES)
     runs = data.split()
     inner = runs[not data.startswith(b" ") : len(runs) - (not data.endswith(b" "))]
-    return max(runs, key=len, default=b"").decode(), max(inner, key=len, default=b"")
+    longest = max(runs, key=len, default=b"")
+    return longest.decode(), max(inner, key=len, default=b""), _pieces_of(longest)
+
+
+def _pieces_of(data: bytes) -> frozenset[int]:
+    """Every run of that many bytes, each as one number."""
+    view, pieces = memoryview(data), set[int]()
+    for start in range(_PIECE):
+        end = len(data) - (len(data) - start) % _PIECE
+        pieces.update(view[start:end].cast("I") if end > start else ())
+    return frozenset(pieces)

@@ -30,7 +30,7 @@ class Program:
 def programs(text: Text) -> Iterator[Program]:
     """Those given as `python -c "…"` or in a here-document."""
     for index in text.lines_with("python"):
-        match = _PYTHON.search(text.lines[index])
+        match = None if text.repeats[index] else _PYTHON.search(text.lines[index])
         if match is None:
             continue
         last = _last(text, index, match.end(), match["quote"] or match["end"], alone=bool(match["end"]))

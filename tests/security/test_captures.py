@@ -84,7 +84,7 @@ def test_pipes_and_sockets_do_not_keep_the_reader(capture: Path, make: Callable[
     make(capture / "files.json")
     with pytest.raises(SourceError, match="files.json cannot be read: not a regular file"):
         CaptureHost(str(capture))
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 5.0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_tree_of_holes_is_read_as_far_as_it_is_asked(capture: Path, monkeypatc
     began = time.monotonic()
     folder = "/opt/venv/lib/python3.11/site-packages/torch/lib"
     reads = [host.read_bytes(f"{folder}/lib{index}.so", 1_000_000) for index in range(40)]
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5.0
     assert sum(read.known for read in reads) == 4
     assert "more was read" in reads[-1].detail
 

@@ -15,7 +15,7 @@ from envkit.ingest.at_work import is_over
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.ends import ended, of_an_older_boot
 from envkit.ingest.readers.proc_version import loaded_module
-from envkit.ingest.text import Text
+from envkit.ingest.text import ALIKE, Text
 from envkit.model import PciGpu
 from envkit.probe.kernel_log import WORDS, relevant
 from envkit.probe.relevant import kernel_words
@@ -66,11 +66,13 @@ def read(text: Text) -> Iterator[Clue]:
 def _lines(text: Text) -> Iterator[Clue]:
     if not any(map(text.may_hold, (*WORDS, "BAR"))):
         return
-    position = 0
+    position, kept = 0, 0
     seen: set[str] = set()
-    for line in text.lines:
-        if _PREFIX.match(line) and line not in seen and relevant(line):
+    for index, line in enumerate(text.lines):
+        enough = kept > ALIKE and text.repeats[index]
+        if not enough and _PREFIX.match(line) and line not in seen and relevant(line):
             seen.add(line)
             if not (of_an_older_boot(text, position) or is_over(text, position)):
+                kept += 1
                 yield Item("kernel.log", line, line, position)
         position += len(line) + 1
