@@ -27,6 +27,11 @@ def _work() -> float:
     return time.process_time() - start
 
 
+def slowness() -> float:
+    """How many times longer the known work takes here and now, at least once."""
+    return max(1.0, _work() / _WORK_S)
+
+
 def seconds(call: Callable[[], object]) -> float:
     """Processor time of one call, in seconds.
 
@@ -53,7 +58,7 @@ def least_seconds(call: Callable[[], object], enough: float, tries: int = 5) -> 
     for turn in range(tries):
         if best < enough:
             break
-        before = _work()
+        before = slowness()
         took = seconds(call) if turn else best
-        best = min(best, took / max(1.0, (before + _work()) / 2 / _WORK_S))
+        best = min(best, took / ((before + slowness()) / 2))
     return best

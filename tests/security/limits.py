@@ -1,4 +1,7 @@
-"""How long the program takes, with all its children, and how much memory its largest process held."""
+"""How long the program takes, with all its children, and how much memory its largest process held.
+
+Seconds are those of the machine on which the limits were set (`tests.processor_time`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.processor_time import slowness
 
 
 @dataclass(frozen=True)
@@ -44,4 +49,5 @@ def envkit_measured(*words: str, variables: Mapping[str, str] | None = None, cwd
         return Measured(124, time.monotonic() - began, 0.0, done.stderr)
     text, _, numbers = done.stdout.rstrip().rpartition("\n")
     code, seconds, size, busy = json.loads(numbers)
-    return Measured(code, seconds, size, text, busy)
+    slow = slowness()
+    return Measured(code, seconds / slow, size, text, busy / slow)
