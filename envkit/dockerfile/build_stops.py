@@ -14,7 +14,7 @@ from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names
-from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_too_old
+from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
 from envkit.dockerfile.stops_grammar import grammar
@@ -117,6 +117,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         managed,
         pip_fixed,
         pip_too_old,
+        pip_is_pip3,
         without_torch,
         lists_missing,
         gpu_needed,

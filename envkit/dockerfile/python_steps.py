@@ -13,8 +13,11 @@ from envkit.dockerfile.base import Base
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stages import BuildStage
+from envkit.tables.build_tools import PipNamedPip3
 from envkit.tables.codes import limit
 from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.loader import read
+from envkit.tables.rows import OperatingSystem
 
 # Ways to another Python that these steps do not follow.
 _OTHER = regex(
@@ -24,6 +27,7 @@ _OTHER = regex(
 _LONGEST = 20  # stages upon each other; there are more in no file that somebody wrote
 _APT = ("apt-get", "apt", "aptitude")
 _NUMBERED = regex(r"(?:python|pip)-?(\d)\.(\d+)")
+_PIP_ITSELF = regex(r"pip(?:[<>=!~].*)?")
 _NAMES = ("python", "python3", "pip", "pip3")
 _PIPS = ("pip", "pip3")
 _LOCAL, _USR = "/usr/local/bin", "/usr/bin"
@@ -91,6 +95,7 @@ def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
         return None
     if any("from" in part.flags for part in parts if part.keyword == "COPY"):
         return None
+    pips = names_of_pip(system)
     state: Names = {(_USR, "python3"): system.default_python.release(2)}
     commands: list[Command] = [()]
     states = [state]
@@ -99,7 +104,7 @@ def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
         for part in stage.instructions:
             for number, command in enumerate(part.commands if part.keyword == "RUN" else ()):
                 changed = dict(states[-1])
-                _apply(command, before, changed)
+                _apply(command, before, pips, changed)
                 before = command.words
                 if changed != states[-1]:
                     commands.append((stage.index, part.line, number))
@@ -130,31 +135,43 @@ def _resolved(state: Names, word: str) -> Version | None:
     return None
 
 
-def _apply(command: ShellCommand, before: tuple[Word, ...], state: Names) -> None:
+def names_of_pip(system: OperatingSystem) -> tuple[str, ...]:
+    """What the package python3-pip of a distribution brings."""
+    return _PIPS[1:] if any(row.os_id == system.os_id for row in read(PipNamedPip3)) else _PIPS
+
+
+def _apply(command: ShellCommand, before: tuple[Word, ...], pips: tuple[str, ...], state: Names) -> None:
     """Change the names as a command does; what runs in some cases only leaves them in doubt."""
-    for place, found in tuple(_set_by(called(command), before, state)):
+    for place, found in tuple(_set_by(called(command), before, pips, state)):
         state[place] = None if command.conditional and state.get(place) != found else found
 
 
-def _set_by(words: tuple[Word, ...], before: tuple[Word, ...], state: Names) -> Iterator[Changed]:
+def _set_by(
+    words: tuple[Word, ...], before: tuple[Word, ...], pips: tuple[str, ...], state: Names
+) -> Iterator[Changed]:
     if not words:
         return
     tool = posixpath.basename(words[0])
     if tool in _APT and "install" in words:
-        yield from _by_apt(words)
+        yield from _by_apt(words, pips)
     elif tool == "ln" and len(words) > 2:
         yield from _linked(words[-2], words[-1], state)
     elif tool == "update-alternatives":
         yield from _alternative(words, state)
     elif tool.startswith("python") and (_names(words[1:], _SCRIPT) or (len(words) == 1 and _names(before, _SCRIPT))):
         yield from _new_pip(words[0], state)
-    elif tool.startswith(("pip", "python")) and "install" in words and "pip" in words[words.index("install") :]:
+    elif tool.startswith(("pip", "python")) and any(map(_PIP_ITSELF.fullmatch, installed(words))):
         if "-m" not in words or _has_pip(_running(words[0], state), state):
             yield from _new_pip(words[0], state)
     elif tool.startswith("python") and "ensurepip" in words:
         running = _running(words[0], state)
         yield (_LOCAL, "pip3"), running
         yield (_HAS_PIP, str(running)), running
+
+
+def installed(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """What follows `install`, options too; nothing in a command that does not install."""
+    return words[words.index(Word("install")) + 1 :] if "install" in words else ()
 
 
 def _names(words: tuple[Word, ...], file: str) -> bool:
@@ -174,9 +191,9 @@ def _is_python_two(caller: str, state: Names) -> bool:
     return posixpath.basename(caller) == "python" and not any((place, "python") in state for place in (_LOCAL, _USR))
 
 
-def _by_apt(words: tuple[Word, ...]) -> Iterator[Changed]:
+def _by_apt(words: tuple[Word, ...], pips: tuple[str, ...]) -> Iterator[Changed]:
     if "python3-pip" in words:
-        yield from (((_USR, name), _OF_APT) for name in _PIPS)
+        yield from (((_USR, name), _OF_APT) for name in pips)
         yield (_HAS_PIP, ""), _OF_APT
     if "python-pip" in words:
         python_two = limit("last-python-2")

@@ -11,7 +11,7 @@ from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_tools import FixedPip, PipEnd
+from envkit.tables.build_tools import FixedPip, PipEnd, PipNamedPip3
 from envkit.tables.loader import read
 
 _PIP = regex(r"(?:/usr/bin/)?pip(?:3(?:\.\d{1,2})?)?")
@@ -20,6 +20,7 @@ _REPLACES = frozenset({"-U", "--upgrade", "--force-reinstall"})
 _LEAVES = frozenset({"-I", "--ignore-installed", "--user", "--target", "-t", "--prefix", "--root", "--dry-run"})
 _NAME = regex(r"(?P<name>pip|wheel)(?P<spec>[<>=!~].*)?")
 _SCRIPT = "get-pip.py"
+_PIP_OF_TWO = "python-pip"
 
 
 def pip_fixed(ground: Ground) -> Iterator[Finding]:
@@ -50,6 +51,34 @@ def pip_fixed(ground: Ground) -> Iterator[Finding]:
             )
             return
         if there and any(word in ("purge", "remove", "autoremove") for word in words):
+            return
+
+
+def pip_is_pip3(ground: Ground) -> Iterator[Finding]:
+    """The first call of a pip where the distribution's package brings pip3 alone, and no command made the other."""
+    system = ground.base.system
+    row = next((row for row in read(PipNamedPip3) if system is not None and row.os_id == system.os_id), None)
+    names = ground.pythons.callers
+    if row is None or names is None or not ground.plain or not ground.first:
+        return
+    if ground.tells & {"environment", "copied"}:
+        return
+    there = False
+    for step in ground.steps:
+        given = arguments(step.command, APT, ("install",)) or ()
+        if any(word == _PIP_OF_TWO or "$" in word for word in given):
+            return
+        there = there or "python3-pip" in given
+        words = called(step.command)
+        if there and words[:2] == ("pip", "install") and not names.follow("pip", step.place):
+            yield stop(
+                faults.PIP_MISSING,
+                f"the package python3-pip of {row.title} brings pip3 and no pip",
+                command_subject(step.command),
+                impact="The build stops: pip is not found.",
+                fix="Call pip3, or python3 -m pip.",
+                sources=row.sources,
+            )
             return
 
 

@@ -100,7 +100,7 @@ class GoneDownload:
     sources: tuple[str, ...]
 
 
-@table("image/fault_lines.csv", "fault", place=("before", "after-from"))
+@table("image/fault_lines.csv", "fault", "line", place=("before", "after-from"))
 @record
 class FaultLine:
     """A line of a Dockerfile that takes a fault away: before its instruction, or below the FROM of its stage."""

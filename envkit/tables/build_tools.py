@@ -149,6 +149,16 @@ class PipEnd:
     sources: tuple[str, ...]
 
 
+@table("image/pips_named_pip3.csv", "os_id")
+@record
+class PipNamedPip3:
+    """A distribution whose package python3-pip brings pip3 and no pip."""
+
+    os_id: str
+    title: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_verbs.csv", "verb")
 @record
 class GoneVerb:

@@ -54,6 +54,12 @@ def errors(text: str) -> list[str]:
             id="no pip",
         ),
         pytest.param(
+            "FROM ubuntu:18.04\nRUN pip install numpy\n",
+            "image.pip-missing",
+            f"FROM ubuntu:18.04\n{LISTS.replace(' && rm', ' && ln -s pip3 /usr/bin/pip && rm')}RUN pip install numpy\n",
+            id="no pip, and none by that name in the package",
+        ),
+        pytest.param(
             f"{UBUNTU}RUN apt-get install -y \\\n    ffmpeg\n",
             "image.apt-lists-missing",
             f"{UBUNTU}RUN apt-get update && apt-get install -y \\\n    ffmpeg\n",

@@ -10,6 +10,7 @@ from envkit.solver.request import Request
 from envkit.tables import Matrix
 
 JAMMY = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git cmake python3-pip curl gnupg\n"
+BIONIC = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y curl python3-pip\n"
 NOBLE = "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip\n"
 SNAKES = (
     "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y software-properties-common python3-pip curl\n"
@@ -61,6 +62,12 @@ STOPS = {
         4,
     ),
     "a Python without distutils": ("image.pip-missing", f"{SNAKES}RUN python3.12 -m pip install six\n", 4),
+    "pip of Ubuntu 18.04 is pip3": ("image.pip-missing", f"{BIONIC}RUN pip install six\n", 3),
+    "setuptools brings no pip": (
+        "image.pip-missing",
+        f"{BIONIC}RUN pip3 install -U setuptools\nRUN pip install six\n",
+        4,
+    ),
     "no pip is copied": ("image.pip-missing", SECOND.format("/usr/local/lib/python3.10/dist-packages"), 6),
     "cd in a RUN before pip": ("image.list-missing", f"{CLONED}RUN pip3 install -r requirements.txt\n", 4),
     "cd in a RUN before setup.py": ("image.list-missing", f"{CLONED}RUN python3 setup.py install\n", 4),
@@ -161,6 +168,9 @@ FINE = {
     "the old key of the image that knows the new one": KEYED.format("7fa2af80.pub").replace(
         "ubuntu:22.04", "nvidia/cuda:12.4.1-base-ubuntu22.04"
     ),
+    "a newer pip of Ubuntu 18.04": f"{BIONIC}RUN pip3 install --upgrade pip==20.3.4\nRUN pip install six\n",
+    "a link to pip3": f"{BIONIC}RUN cd /usr/bin && ln -s pip3 pip\nRUN pip install six\n",
+    "the pip of Python 2": f"{BIONIC}RUN apt-get install -y python-pip\nRUN pip install six\n",
     "pip of Ubuntu 22.04": f"{JAMMY}RUN pip install --upgrade pip\n",
     "pip beside that of 24.04": f"{NOBLE}RUN pip install --break-system-packages --ignore-installed --upgrade pip\n",
     "a pip of its own": f"{NOBLE}RUN python3 -m venv /v && /v/bin/pip install --upgrade pip\n",
