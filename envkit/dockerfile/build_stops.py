@@ -38,6 +38,14 @@ from envkit.dockerfile.stops_packages import (
     system_sync,
     unbuildable,
 )
+from envkit.dockerfile.stops_programs import (
+    pip_command_unknown,
+    poetry_refuses,
+    program_missing,
+    release_is_a_name,
+    service_asked,
+    source_by_old_pip,
+)
 from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_releases import release_gone, release_missing
@@ -131,6 +139,12 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         requirement_unread,
         environment_missing,
         release_gone,
+        program_missing,
+        pip_command_unknown,
+        release_is_a_name,
+        source_by_old_pip,
+        poetry_refuses,
+        service_asked,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

@@ -31,6 +31,7 @@ from envkit.dockerfile.ground import grounds
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
+from envkit.dockerfile.start_words import start_unread
 from envkit.dockerfile.wanted import choices
 from envkit.solver.request import Request
 
@@ -61,6 +62,7 @@ def check_dockerfile(
     findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
     findings += server_arguments(stages, found.base)
+    findings += start_unread(stages)
     findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)

@@ -26,7 +26,8 @@ _PYTORCH = "pytorch/pytorch"
 _COMPILER = "c++"
 _CUDA = "nvcc"
 _LEAN = frozenset({"base", "runtime"})
-_BRINGS = regex(r"\.sh\b|\b(?:ba)?sh\b -?|conda|mamba|ansible|spack|brew|nix-|\.deb\b|\bapk\b|\byum\b|\bdnf\b|setup_")
+# What may bring anything at all.
+BRINGS = regex(r"\.sh\b|\b(?:ba)?sh\b -?|conda|mamba|ansible|spack|brew|nix-|\.deb\b|\bapk\b|\byum\b|\bdnf\b|setup_")
 _PLAIN_INSTALL = "--no-install-recommends"
 _RUNTIME_LIBRARY = regex(
     r"lib[a-z0-9.+-]{1,40}\d(?:t64)?|python3(?:\.\d{1,2})?(?:-(?:dev|distutils|venv|full|lib2to3))?"
@@ -79,7 +80,7 @@ def _lacks(ground: Ground, tool: SourceTool, step: Step) -> bool:
     if not ground.first or "copied" in ground.tells or not _base_lacks(ground, tool.tool):
         return False
     texts = " ".join((*ground.texts, *ground.addresses, *(text for _, text in ground.copies)))
-    if any(word in texts for word in tool.words) or _BRINGS.search(" ".join(ground.texts)):
+    if any(word in texts for word in tool.words) or BRINGS.search(" ".join(ground.texts)):
         return False
     return tool.tool != _COMPILER or all(_brings_no_compiler(one) for one in ground.steps)
 
@@ -111,6 +112,11 @@ def _brings_no_compiler(step: Step) -> bool:
     rows = {row.package: row for row in read(HarmlessPackage)}
     lean = _PLAIN_INSTALL in called(step.command)
     return all(_is_harmless(word.partition("=")[0], rows, lean) for word in words if not word.startswith("-"))
+
+
+def is_harmless(name: str) -> bool:
+    """True for a package of apt that brings nothing but itself and libraries, or what it recommends at most."""
+    return any(row.package == name for row in read(HarmlessPackage)) or _RUNTIME_LIBRARY.fullmatch(name) is not None
 
 
 def _is_harmless(name: str, rows: dict[str, HarmlessPackage], lean: bool) -> bool:

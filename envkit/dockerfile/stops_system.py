@@ -11,6 +11,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import ShellCommand, called
+from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
 from envkit.tables.build_tools import Deb822System
 from envkit.tables.codes import limit
@@ -159,8 +160,9 @@ def conda_terms(ground: Ground) -> Iterator[Finding]:
 def gone_download(ground: Ground) -> Iterator[Finding]:
     """The first download of a file that is no longer there."""
     rows = read(GoneDownload)
-    for step in ground.steps:
-        for word in step.command.words:
+    added = [Word.at(line, word) for line, text in ground.copies for word in text.split()]
+    for words in (*(step.command.words for step in ground.steps), added):
+        for word in words:
             row = next((row for row in rows if row.address in word), None)
             if row is not None:
                 impact = "The download fails, or returns a web page instead of the installer."

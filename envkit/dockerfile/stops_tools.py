@@ -74,8 +74,8 @@ def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
     tool = "pip" if rest and _PIP.fullmatch(rest[0]) else ""
     if rest[:2] == ["uv", "pip"]:
         tool, rest = "uv", rest[1:]
-    if rest[:1] == ["poetry"]:
-        tool = "poetry"
+    if rest[:1] in (["poetry"], ["pipenv"]):
+        tool = rest[0]
     at = next((at for at, word in enumerate(rest) if at and not word.startswith("-")), None) if tool else None
     return (tool, rest[at], rest[at + 1 :]) if at is not None else ("", "", ())
 

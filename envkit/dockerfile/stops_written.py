@@ -23,7 +23,7 @@ _LISTS = ("-r", "--requirement")
 # Programs that write no list into the folder in which they run.
 _HARMLESS = regex(
     r"apt-get|apt|apt-mark|pip[\d.]*|rm|mkdir|ln|chmod|chown|export|set|useradd|adduser|groupadd|locale-gen|ldconfig"
-    r"|update-alternatives|add-apt-repository|cd"
+    r"|update-alternatives|add-apt-repository|cd|virtualenv"
 )
 
 
@@ -77,8 +77,11 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
         words = called(command)
         name = words[0].rpartition("/")[2] if words else "export"
         lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS and name not in APT]
-        if any(_may_bring(text, lists) for line, text in ground.copies if line < command.line):
+        before = [text for line, text in ground.copies if line < command.line]
+        if any(_is_vague(text) for text in before):
             return
+        if any(_names(text, lists) for text in before):
+            continue
         if lists and cloned and (moved or "/" in lists[0]):
             return
         if lists and "install" in words and "://" not in lists[0] and "$" not in lists[0] and command.decisive:
@@ -115,11 +118,13 @@ def _with_moves(ground: Ground) -> Iterator[tuple[ShellCommand, bool]]:
             yield command, away or depth != 0
 
 
-def _may_bring(text: str, lists: Sequence[str]) -> bool:
-    """True where a COPY may put one of the lists into the image: it names it, or a folder, or nobody can tell."""
-    words = [word for word in text.split() if not word.startswith("--")]
-    sources = words[:-1]
-    if len(sources) < 1 or text.startswith(("[", "<<")) or any(_FOLDER.search(one) for one in sources):
-        return True
+def _is_vague(text: str) -> bool:
+    """True where a COPY may put any file into the image: it names a folder, or nobody can tell."""
+    sources = [word for word in text.split() if not word.startswith("--")][:-1]
+    return len(sources) < 1 or text.startswith(("[", "<<")) or any(_FOLDER.search(one) for one in sources)
+
+
+def _names(text: str, lists: Sequence[str]) -> bool:
+    """True where a COPY names one of the lists."""
     names = {posixpath.basename(one) for one in lists}
-    return not names.isdisjoint(map(posixpath.basename, words))
+    return not names.isdisjoint(map(posixpath.basename, text.split()))

@@ -262,6 +262,25 @@ WORD_UNKNOWN = image_fault(
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
 )
+SERVICE_AT_BUILD = image_fault(
+    "image.service-at-build",
+    title="A command needs a service that does not run while an image is built",
+    doc="""No command asks Docker's daemon or systemd.
+
+    What an earlier step started ended with that step, and no init system runs in a build.""",
+    fix="Start services when the container starts, and leave the command out.",
+    references=threads("alehaa/docker-debian-systemd#3", "moby/moby#32616"),
+)
+PROGRAM_MISSING = image_fault(
+    "image.program-missing",
+    title="A command calls a program that the image does not have",
+    doc="""Every program that a command calls is in the base image, or is installed before.
+
+    Images of distributions, of nvidia/cuda, and the slim ones of Python have no git, wget, curl, unzip, or cmake. pip
+    calls git for requirements that begin with git+.""",
+    fix="Install the program first.",
+    references=threads("danielgatis/rembg#851", "rowanz/grover#49"),
+)
 PROGRAM_MOVED = image_fault(
     "image.program-moved",
     title="A program is called where its installer no longer puts it",

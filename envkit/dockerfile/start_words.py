@@ -1,0 +1,78 @@
+"""What the container starts, where no shell and no program can read it as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_parts import finding, stop, subject_of
+from envkit.dockerfile.contents import parts_of
+from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.shell_words import exec_form
+from envkit.dockerfile.stages import BuildStage, final_chain
+
+# An array of texts that is none: a shell gets it, and looks for a program whose name begins with a bracket.
+_BROKEN = regex(r"\[\s*(?:\"[^\"$\n]{1,80}\"|'[^'$\n]{1,80}'|\u201c[^\u201d\n]{1,80}\u201d)\s*[,\]]")
+_PYTHON = regex(r"(?:/\S{0,80}/)?python[\d.]*")
+_PROGRAM = regex(r"(?:/\S{0,80}/)?(?:python[\d.]*|uvicorn|gunicorn|streamlit|hypercorn|flask|node|npm|java)")
+_WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
+_PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
+_UNREAD = regex(r"(?:[\w.:=/-]{0,60})\$(?:\{[A-Za-z_]\w{0,60}\}|[A-Za-z_]\w{0,60})")
+
+
+def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
+    """The last ENTRYPOINT, and the last CMD where no ENTRYPOINT of the file reads it."""
+    chain = final_chain(stages)
+    entry = next(iter(reversed(list(parts_of(chain, "ENTRYPOINT")))), None)
+    command = next(iter(reversed(list(parts_of(chain, "CMD")))), None)
+    for part in (entry, command):
+        alone = part is entry or entry is None
+        told = _fault(part, alone=alone) if part is not None else None
+        if part is not None and told is not None:
+            yield stop(
+                faults.WORD_UNKNOWN,
+                told[0],
+                subject_of(part.line, part.keyword),
+                impact="The container stops at once.",
+                fix=told[1],
+            )
+        elif part is not None and alone:
+            yield from _literal(part)
+
+
+def _literal(part: Instruction) -> Iterator[Finding]:
+    """The first argument of a known program that still holds the name of a variable: it stops at a port that is one,
+    and may take another argument as it is."""
+    words = exec_form(part.text) or []
+    given = words[1:] if words and _PROGRAM.fullmatch(words[0]) and "-c" not in words else []
+    at = next((at for at, word in enumerate(given) if _UNREAD.fullmatch(word)), None)
+    if at is None:
+        return
+    port = _PORT.fullmatch(given[at - 1] if at else "") or _PORT.match(given[at])
+    yield finding(
+        faults.WORD_UNKNOWN,
+        Status.FAIL if port else Status.WARN,
+        f"no shell reads this {part.keyword}: the program gets the text {given[at]}",
+        subject_of(part.line, part.keyword),
+        impact="The container stops at once, or starts with another argument than meant.",
+        remedy=Remedy(f"Write {part.keyword} without brackets, or call sh -c."),
+    )
+
+
+def _fault(part: Instruction, *, alone: bool) -> tuple[str, str] | None:
+    """What is wrong with the text, and what to write; None for nothing. `alone`: it names the program itself."""
+    words = exec_form(part.text)
+    if words is None:
+        if _BROKEN.match(part.text) is None:
+            return None
+        title = f"this {part.keyword} is no array of JSON: a shell gets it, bracket and all"
+        return title, 'Write each word in double quotes, with commas between them: ["python3", "app.py"].'
+    if not alone or not words:
+        return None
+    if len(words[0].split()) > 1 and _PROGRAM.fullmatch(words[0].split()[0]):
+        return f"there is no program named {words[0]}", "Write the program and each argument as a word of its own."
+    if len(words) > 1 and _PYTHON.fullmatch(words[0]) and _WITH_OPTION.fullmatch(words[1]):
+        return f"there is no file named {words[1]}", "Write the file and each option as a word of its own."
+    return None

@@ -1,0 +1,216 @@
+"""Where a build stops at a program that nothing provides, at a command that pip does not have, at a release of conda
+that is the name of a variable, and at a package of which an old pip takes the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import VersionSpec
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
+from envkit.dockerfile.ground import APT, Ground, Step, arguments
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_packages import asks_only
+from envkit.dockerfile.stops_sources import BRINGS, is_harmless
+from envkit.tables.codes import limit
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.loader import read
+from envkit.tables.program_stops import AbsentProgram, OldPipSource
+
+# Packages that bring compilers, and none of the programs in question.
+_COMPILERS = frozenset(
+    {"build-essential", "gcc", "g++", "make", "python3-dev", "python3-pip", "python3-venv", "python3-numpy"}
+)
+_FROM_GIT = "git+"
+_PIP = regex(r"(?:.*/)?pip[\d.]*")
+_PIP_COMMANDS = frozenset(
+    {"cache", "check", "completion", "config", "debug", "download", "freeze", "hash", "help", "index", "inspect"}
+    | {"install", "list", "lock", "search", "show", "uninstall", "wheel"}
+)
+_PLAIN = regex(r"[a-z.][\w./-]{0,60}")
+_VARIABLE = regex(r"={1,2}[A-Z][A-Z]*_[A-Z_]+")
+_POETRY = "install.python-poetry.org"
+_INTERPRETER = regex(r"(?:/usr/(?:local/)?bin/)?python[\d.]{0,6}")
+_ASKS = frozenset(
+    {("docker", verb) for verb in ("build", "images", "load", "ps", "pull", "run")}
+    | {("systemctl", verb) for verb in ("daemon-reload", "reload", "restart", "start")}
+)
+_APT_PIP = regex(r"(?:/usr/bin/)?pip3|(?:/usr/bin/)?python3")
+
+
+def program_missing(ground: Ground) -> Iterator[Finding]:
+    """The first call of a program that neither the base nor anything in the file provides."""
+    if not ground.first or ground.tells & {"copied", "bind"} or BRINGS.search(" ".join(ground.texts)):
+        return
+    rows = {row.program: row for row in read(AbsentProgram)}
+    given = [word for step in ground.steps for word in arguments(step.command, APT, ("install",)) or ()]
+    if not all(_is_known(word) for word in given):
+        return
+    for step in ground.steps:
+        name = _needed(step)
+        row = rows.get(name)
+        if row is None or not step.command.decisive or not _base_lacks(ground, name):
+            continue
+        elsewhere = " ".join((*(text for _, text in ground.copies), *ground.environment))
+        if any(one in word for one in row.words for word in given) or name in elsewhere:
+            continue
+        yield stop(
+            faults.PROGRAM_MISSING,
+            f"the image has no {name}, and nothing in this file installs it",
+            command_subject(step.command),
+            impact=f"The build stops with: {name}: not found.",
+            fix=f"Install {name} with apt-get first.",
+            sources=row.sources,
+        )
+        return
+
+
+def _needed(step: Step) -> str:
+    """The program that a step calls, or that pip calls for it."""
+    words = called(step.command)
+    if not words:
+        return ""
+    by_pip = "install" in words and any(_PIP.fullmatch(word) for word in words[:3])
+    return "git" if by_pip and any(word.startswith(_FROM_GIT) for word in words) else words[0]
+
+
+def _is_known(word: str) -> bool:
+    """True for an option of apt, and for a package of which it is known what it brings."""
+    name = word.partition("=")[0]
+    return word.startswith("-") or name in _COMPILERS or is_harmless(name) or name.endswith("/")
+
+
+def _base_lacks(ground: Ground, program: str) -> bool:
+    base = ground.base
+    if ground.of_python:
+        return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
+    apt = base.system is not None and base.system.package_manager == "apt"
+    return ground.plain and apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
+
+
+def pip_command_unknown(ground: Ground) -> Iterator[Finding]:
+    """The first command of pip that pip does not have."""
+    for step in ground.steps:
+        words = called(step.command)
+        if len(words) < 2 or not _PIP.fullmatch(words[0]) or not step.command.decisive:
+            continue
+        if words[1] not in _PIP_COMMANDS and _PLAIN.fullmatch(words[1]):
+            yield stop(
+                faults.WORD_UNKNOWN,
+                f"pip has no command {words[1]}",
+                command_subject(step.command),
+                impact=f'The build stops with: unknown command "{words[1]}".',
+                fix=f"Write: {words[0]} install {' '.join(words[1:3])}" if words[1].startswith(".") else "",
+            )
+            return
+
+
+def release_is_a_name(ground: Ground) -> Iterator[Finding]:
+    """The first package of conda whose release is the name of a variable: its $ is missing."""
+    for step in ground.steps:
+        for package in step.packages if step.command.decisive else ():
+            if package.tool == "conda" and _VARIABLE.fullmatch(package.spec):
+                yield stop(
+                    faults.WORD_UNKNOWN,
+                    f"{package.name}{package.spec} names a variable in place of a release",
+                    subject_of(package.line, package.asked),
+                    impact="The build stops: conda finds no such release.",
+                    fix="Put a $ before the name of the variable.",
+                )
+                return
+
+
+def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
+    """The first package of which the pip of the distribution, not replaced before, takes a source that stops it."""
+    system = ground.base.system
+    rows = {row.package: row for row in read(OldPipSource) if system is not None and row.os_id == system.os_id}
+    if not rows or system is None or not ground.plain or not ground.first:
+        return
+    if ground.tells & {"python", "environment", "deadsnakes", "get-pip"}:
+        return
+    there = False
+    for step in ground.steps:
+        words = called(step.command)
+        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        if not there or not words or not step.packages or "install" not in words:
+            continue
+        if any(normalized(one.name) == "pip" for one in step.packages):
+            return
+        found = next(((one, rows[normalized(one.name)]) for one in step.packages if _takes(one, rows)), None)
+        if found is None or not _APT_PIP.fullmatch(words[0]) or not step.command.decisive:
+            continue
+        package, row = found
+        if Word("scikit-build") in words:
+            continue
+        yield stop(
+            faults.PACKAGE_REFUSES,
+            f"{package.asked} {row.because} (pip {row.pip} of {system.title})",
+            subject_of(package.line, package.asked),
+            impact="The build stops while pip prepares its metadata.",
+            fix="Upgrade pip first: python3 -m pip install --upgrade pip.",
+            sources=row.sources,
+        )
+        return
+
+
+def _takes(package: Package, rows: dict[str, OldPipSource]) -> bool:
+    """Whether such a pip takes one of the releases in question."""
+    row = rows.get(normalized(package.name))
+    if row is None or package.tool != "pip" or package.places.index or package.places.more:
+        return False
+    if not package.spec:
+        return True
+    return bool(row.versions) and (asks_only(package, row.versions) or _is_open(package))
+
+
+def _is_open(package: Package) -> bool:
+    try:
+        clauses = VersionSpec.parse(package.spec).clauses
+    except ValueError:
+        return False
+    return all(operator in (">", ">=") for operator, _ in clauses)
+
+
+def poetry_refuses(ground: Ground) -> Iterator[Finding]:
+    """The first run of Poetry's installer, no release named, by a Python that the newest Poetry does not take."""
+    if any("POETRY_VERSION" in text for text in (*ground.environment, *ground.texts)):
+        return
+    piped = False
+    for step in ground.steps:
+        words = called(step.command)
+        if any(_POETRY in word for word in step.command.words):
+            piped = True
+            continue
+        caller = words[0] if words else ""
+        runs = piped and _INTERPRETER.fullmatch(caller) and (len(words) == 1 or words[1] == "-")
+        piped = False
+        python = ground.pythons.of(caller, step.place) if runs and not {"--version", "--git"} & set(words) else None
+        if python is not None and python < limit("python-of-poetry-installer"):
+            yield stop(
+                faults.INSTALLER_REFUSES,
+                f"the installer fetches the newest Poetry, which does not run on Python {python.release(2)}",
+                command_subject(step.command),
+                impact="The build stops with: Poetry installation failed.",
+                fix="Name a release of Poetry for this Python: POETRY_VERSION=VERSION python3 -",
+                sources=("github-apache-devlake-8734",),
+            )
+            return
+
+
+def service_asked(ground: Ground) -> Iterator[Finding]:
+    """The first command that asks a service: none runs while an image is built."""
+    for step in ground.steps:
+        words = called(step.command)[:2]
+        if words in _ASKS and step.command.decisive:
+            yield stop(
+                faults.SERVICE_AT_BUILD,
+                f"{' '.join(words)} needs a running service, and none runs while an image is built",
+                command_subject(step.command),
+                impact="The build stops: the program cannot connect.",
+            )
+            return

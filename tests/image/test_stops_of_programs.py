@@ -1,0 +1,99 @@
+"""Where a build stops at a program or a service that is not there, and what the container cannot start."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.solver.request import Request
+from envkit.tables import Matrix
+
+_UBUNTU = "FROM nvidia/cuda:12.6.3-runtime-ubuntu22.04\n"
+_PIP = f"{_UBUNTU}RUN apt-get update && apt-get install -y python3-pip\n"
+_BIONIC = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3-pip{}\n"
+_FOCAL = "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y curl python3\n"
+_POETRY = "RUN curl -sSL https://install.python-poetry.org | {}python3 -{}\n"
+
+STOPS = [
+    ("image.program-missing", f"{_PIP}RUN git clone https://github.com/a/b\n"),
+    ("image.program-missing", f"{_PIP}RUN pip3 install git+https://github.com/a/b\n"),
+    ("image.program-missing", f"{_UBUNTU}RUN wget https://a.example/b && tar xf b\n"),
+    ("image.program-missing", "FROM python:3.12-slim\nRUN curl -O https://a.example/b\n"),
+    ("image.program-missing", "FROM python:3.12\nRUN cmake .\n"),
+    ("image.program-missing", f"{_UBUNTU}RUN apt-get update && apt-get install -y wget && unzip b.zip\n"),
+    ("image.service-at-build", f"{_UBUNTU}RUN apt-get update && apt-get install -y docker.io\nRUN docker build .\n"),
+    ("image.service-at-build", f"{_UBUNTU}RUN sudo systemctl restart nginx\n"),
+    ("image.word-unknown", f"{_PIP}RUN pip3 .\n"),
+    ("image.word-unknown", f"{_PIP}RUN pip3 intsall six\n"),
+    ("image.word-unknown", "FROM continuumio/miniconda3\nRUN conda install -y cudatoolkit=CUDA_VERSION -c pytorch\n"),
+    ("image.word-unknown", f"{_PIP}ENTRYPOINT ['python3', 'app.py']\n"),
+    ("image.word-unknown", f'{_PIP}CMD ["python3", "app.py"\n'),
+    ("image.word-unknown", f'{_PIP}CMD ["python3 app.py"]\n'),
+    ("image.word-unknown", f'{_PIP}CMD ["python3", "app.py --gpu"]\n'),
+    ("image.word-unknown", f'{_PIP}CMD ["uvicorn", "app:app", "--port", "$PORT"]\n'),
+    ("image.word-unknown", f'{_PIP}CMD ["gunicorn", "--bind", "0.0.0.0:${{PORT}}", "app:app"]\n'),
+    ("image.package-refuses", _BIONIC.format("") + "RUN pip3 install opencv-python\n"),
+    ("image.package-refuses", _BIONIC.format("") + "RUN pip3 install 'opencv-python-headless>=4.1'\n"),
+    ("image.installer-refuses", _FOCAL + _POETRY.format("", "")),
+    ("image.installer-gone", f"{_UBUNTU}ADD https://huggingface.co/deepinsight/inswapper/resolve/main/a.onnx .\n"),
+    ("image.tool-option", "FROM python:3.12\nRUN pip install pipenv\nRUN pipenv lock -r > requirements.txt\n"),
+    ("image.apt-asks", f"{_UBUNTU}RUN apt-get update && apt-get install openssh-server\n"),
+    ("image.apt-without-package", "FROM python:3.12-bookworm\nRUN apt-get update && apt-get install -y mysql-client\n"),
+    (
+        "image.list-missing",
+        "FROM python:3.10-slim\nRUN pip install virtualenv\nRUN virtualenv /v\nCOPY a.txt /s/\n"
+        "RUN /v/bin/pip install -r /s/a.txt\nRUN /v/bin/pip install -r /s/b.txt\n",
+    ),
+]
+
+BUILDS = [
+    f"{_PIP}RUN apt-get install -y git && git clone https://github.com/a/b\n",
+    f"{_PIP}RUN git --version || true\n",
+    f"{_PIP}RUN if command -v git; then git --version; fi\n",
+    f"{_UBUNTU}COPY --from=alpine/git /usr/bin/git /usr/bin/git\nRUN git --version\n",
+    f"{_UBUNTU}COPY wget /usr/bin/wget\nRUN wget https://a.example/b\n",
+    f"{_UBUNTU}RUN apt-get update && apt-get install -y ros-humble-desktop && cmake .\n",
+    f"{_UBUNTU}RUN apt-get update && apt-get install -y $TOOLS && git clone https://github.com/a/b\n",
+    f"{_UBUNTU}COPY install.sh .\nRUN ./install.sh && wget https://a.example/b\n",
+    "FROM python:3.12\nRUN git clone https://github.com/a/b && curl -O https://a.example/b && wget https://a.example/b\n",
+    "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN git clone https://github.com/a/b\n",
+    f"{_UBUNTU}RUN systemctl enable nginx || true\n",
+    f"{_UBUNTU}RUN service nginx start\n",
+    f"{_PIP}RUN pip3 download six && pip3 $VERB six\n",
+    "FROM continuumio/miniconda3\nRUN conda install -y -c conda-forge python=3.11 blas=*=openblas\n",
+    f'{_PIP}CMD ["sh", "-c", "uvicorn app:app --port $PORT"]\n',
+    f'{_PIP}ENTRYPOINT ["bash", "-c"]\nCMD ["python3 app.py"]\n',
+    f'{_PIP}CMD [ "$A" = b ] && python3 app.py\n',
+    f"{_PIP}CMD python3 app.py --port $PORT\n",
+    f'{_PIP}CMD ["python3", "-c", "import os; print(os.environ)"]\n',
+    _BIONIC.format("") + "RUN pip3 install --upgrade pip\nRUN pip3 install opencv-python\n",
+    _BIONIC.format("") + "RUN pip3 install opencv-python==4.2.0.34\n",
+    _BIONIC.format(" python3-venv") + "RUN python3 -m venv /v && /v/bin/pip install -U pip opencv-python\n",
+    _FOCAL + _POETRY.format("POETRY_VERSION=1.8.5 ", ""),
+    _FOCAL + _POETRY.format("", " --version 1.8.5"),
+    "FROM python:3.12\n" + _POETRY.format("", ""),
+    "FROM python:3.12\nRUN pip install pipenv && pipenv requirements > requirements.txt\n",
+    "FROM python:3.10-slim\nRUN pip install virtualenv\nCOPY . /s/\nRUN pip install -r /s/b.txt\n",
+]
+
+
+def _told(text: str, matrix: Matrix) -> set[tuple[str, Status]]:
+    nothing: dict[str, str] = {}
+    return {(one.id, one.status) for one in check_dockerfile(text, Request(container=True), matrix, nothing.get)}
+
+
+@pytest.mark.parametrize(("fault", "text"), STOPS)
+def test_says_what_stops(fault: str, text: str, matrix: Matrix) -> None:
+    assert (fault, Status.FAIL) in _told(text, matrix)
+
+
+@pytest.mark.parametrize("text", BUILDS)
+def test_says_nothing_of_what_goes_on(text: str, matrix: Matrix) -> None:
+    failed = {fault for fault, status in _told(text, matrix) if status is Status.FAIL}
+    assert not failed & {fault for fault, _ in STOPS}
+
+
+def test_an_argument_that_no_shell_reads_may_be_taken_as_it_is(matrix: Matrix) -> None:
+    text = f'{_PIP}CMD ["python3", "app.py", "--name=$NAME"]\n'
+    assert ("image.word-unknown", Status.WARN) in _told(text, matrix)
