@@ -120,6 +120,11 @@ class Ground:
         return self.base.repository == PYTHON_REPOSITORY
 
     @property
+    def lean(self) -> bool:
+        """True for a plain image, and for one of Python's own project that has no more packages than that."""
+        return self.plain or (self.of_python and "slim" in self.base.tag.split("-"))
+
+    @property
     def stock(self) -> bool:
         """True for an image that has no Python packages but those that come with Python."""
         return self.plain or self.of_python

@@ -30,7 +30,7 @@ def lists_missing(ground: Ground) -> Iterator[Finding]:
     """The first installation that certainly finds no lists."""
     if "--mount" in ground.tells or (ground.base.system is not None and ground.base.system.package_manager != "apt"):
         return
-    certain = ground.first and ground.plain and ground.base.system is not None  # that there are none
+    certain = ground.first and ground.lean and ground.base.system is not None  # that there are none
     updated = False
     for command in ground.commands:
         asked = arguments(command, APT, ("install",))

@@ -173,7 +173,7 @@ def _says_yes(words: tuple[Word, ...]) -> bool:
 
 def asks(ground: Ground) -> Iterator[Finding]:
     """The first installation at which apt asks, as it provides more packages than were named."""
-    if not ground.plain or not ground.first or "assume-yes" in ground.tells:
+    if not ground.lean or not ground.first or "assume-yes" in ground.tells:
         return
     devel = ground.base.row is not None and ground.base.row.flavor == "devel"
     names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}

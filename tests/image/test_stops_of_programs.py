@@ -39,6 +39,8 @@ STOPS = [
     ("image.installer-gone", f"{_UBUNTU}ADD https://huggingface.co/deepinsight/inswapper/resolve/main/a.onnx .\n"),
     ("image.tool-option", "FROM python:3.12\nRUN pip install pipenv\nRUN pipenv lock -r > requirements.txt\n"),
     ("image.apt-asks", f"{_UBUNTU}RUN apt-get update && apt-get install openssh-server\n"),
+    ("image.apt-asks", "FROM python:3.12-slim\nRUN apt-get update && apt-get install ffmpeg\n"),
+    ("image.apt-lists-missing", "FROM python:3.12-slim\nRUN apt-get install -y ffmpeg\n"),
     ("image.apt-without-package", "FROM python:3.12-bookworm\nRUN apt-get update && apt-get install -y mysql-client\n"),
     (
         "image.list-missing",
@@ -48,6 +50,8 @@ STOPS = [
 ]
 
 BUILDS = [
+    "FROM python:3.12\nRUN apt-get install git\n",
+    "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y ffmpeg\n",
     f"{_PIP}RUN apt-get install -y git && git clone https://github.com/a/b\n",
     f"{_PIP}RUN git --version || true\n",
     f"{_PIP}RUN if command -v git; then git --version; fi\n",
