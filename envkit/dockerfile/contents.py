@@ -36,7 +36,7 @@ _SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* con
 _LATER = 8  # Pythons after one that are looked at
 _GLIBC = regex(r"conda|mamba|miniforge|glibc")
 _DRIVER_PACKAGE = regex(
-    r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+|nvidia-dkms-\d+[\w-]*"
+    r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|libcuda1-\d+|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+|nvidia-dkms-\d+[\w-]*"
     r"|libnvidia-(?:compute|gl|encode|decode|cfg1|common|extra|fbc1|ifr1)-\d+)\b"
 )
 # CUDA's packages that hold the driver too.
