@@ -158,12 +158,14 @@ def install(**given: Any) -> int:
 
         write_output(plan_json(plan), options.plan.output)
         return exit_code(plan)
-    _show(plan)
     if request.platform == WINDOWS:
         from envkit.cli.install_windows import deliver_windows
 
         return deliver_windows(plan, options, mirrors)
-    return 1 if isinstance(plan, NoPlan) else _deliver(plan, options, mirrors)
+    if isinstance(plan, NoPlan):
+        show(plan)
+        return 1
+    return _deliver(plan, options, mirrors)
 
 
 def _options(given: dict[str, Any]) -> InstallOptions:
@@ -196,7 +198,8 @@ def _refuse_beside_format(options: InstallOptions) -> None:
             raise RequestError(f"{name} cannot be combined with --format {options.form}.", "Omit one of them.")
 
 
-def _show(plan: Plan | NoPlan) -> None:
+def show(plan: Plan | NoPlan) -> None:
+    """Prints the plan to stderr: where a script is written for it, or why there is no plan."""
     from envkit.render.plan_text import plan_summary
 
     say(plan_summary(plan))
@@ -213,6 +216,7 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
         from envkit.install.unattended import check_unattended
 
         check_unattended(work, options.script, options.form)
+    show(plan)
     for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"Note: {note}")
     script = render_script(work, options.script)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import not_looked
+from envkit.checks.engine.evidence import not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.managers import managers
@@ -198,7 +198,7 @@ def _held(bits: int) -> bool:
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
-        return not_looked(environment, "the reasons for the current clocks were not queried", "gpus")
+        return not_looked(environment, unseen(environment, "the reasons for the current clocks"), "gpus")
     evidence = [_reason(environment, gpu) for gpu, _ in reasons[:4]]
     return ok(title, evidence=evidence)
 
