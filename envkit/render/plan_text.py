@@ -114,7 +114,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     if choice.minimum_driver is not None:
         lasts = [gpu.last_driver_branch for gpu in request.gpus if gpu.last_driver_branch is not None]
         most = f", up to branch {min(lasts)}" if lasts else ""
-        why = f" (the first driver for {choice.first_driver_of})" if choice.first_driver_of else ""
+        why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
         yield "Driver", f"{choice.minimum_driver} or newer{most}{why}"
     targets = build_targets(request.gpus, choice.toolkit)
     with_torch = any(build.framework == _COMPILED for build in choice.builds)

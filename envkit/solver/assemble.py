@@ -124,7 +124,7 @@ def _minimum_driver(toolkit: Toolkit | None, selection: Selection, query: Query)
         known = query.knowledge.first_driver(gpu)
         first = known.release(1) if windows and known else known
         if first and (lowest is None or first > lowest):
-            lowest, of_gpu = first, str(gpu)
+            lowest, of_gpu = first, str(gpu).partition(" (")[0]
     return lowest, of_gpu
 
 

@@ -9,7 +9,7 @@ from envkit.install.unattended import DIRECTORY, MODE, script_path
 from envkit.render.installs import about, comments
 from envkit.render.yaml_text import literal
 
-USE = "Pass it as the user data of the instances"
+USE = "Pass it as the user data of the instances."
 _LIMIT_KB = 16  # of Amazon EC2, before it is compressed or after
 
 
