@@ -20,7 +20,7 @@ from envkit.cli.options import (
     request_options,
     taken,
 )
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, say_plan, write_output
 from envkit.render.installs import FIRST, formats
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from envkit.base.settings import Mirrors
     from envkit.install.options import ScriptOptions
-    from envkit.solver.model import NoPlan, Plan
+    from envkit.solver.model import Plan
 
 
 @record
@@ -163,7 +163,7 @@ def install(**given: Any) -> int:
 
         return deliver_windows(plan, options, mirrors)
     if isinstance(plan, NoPlan):
-        show(plan)
+        say_plan(plan)
         return 1
     return _deliver(plan, options, mirrors)
 
@@ -198,13 +198,6 @@ def _refuse_beside_format(options: InstallOptions) -> None:
             raise RequestError(f"{name} cannot be combined with --format {options.form}.", "Omit one of them.")
 
 
-def show(plan: Plan | NoPlan) -> None:
-    """Prints the plan to stderr: where a script is written for it, or why there is no plan."""
-    from envkit.render.plan_text import plan_summary
-
-    say(plan_summary(plan))
-
-
 def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     from envkit.install.steps import installation
     from envkit.install.trust import check_trust
@@ -216,7 +209,7 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
         from envkit.install.unattended import check_unattended
 
         check_unattended(work, options.script, options.form)
-    show(plan)
+    say_plan(plan)
     for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"Note: {note}")
     script = render_script(work, options.script)

@@ -161,7 +161,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     elif reported := _on_login_node(environment) or _beside_a_build(environment):
         yield reported
     else:
-        yield unknown("not every possible driver location was probed")
+        yield unknown(unseen(environment, "every possible location of a driver"))
 
 
 def _on_login_node(environment: Environment) -> Outcome | None:
