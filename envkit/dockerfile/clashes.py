@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import meeting, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
+from envkit.tables.codes import limit
 from envkit.tables.pairs import PackagePair
 
 if TYPE_CHECKING:
@@ -60,6 +61,39 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
         yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs))
 
 
+def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
+    """The companions that PyTorch published with another torch than the one in the same command.
+
+    For releases of which no requirements are known; old ones take any torch.
+    """
+    last = {normalized(one.name): one for one in packages if one.tool == "pip" and _PIN.fullmatch(one.spec)}
+    torch = last.get("torch")
+    have = _bare(torch) if torch is not None else ""
+    for one in (last[name] for name in ("torchvision", "torchaudio") if name in last and torch is not None):
+        name = normalized(one.name)
+        line, own = f"{name}=={_bare(one)}", f"{name}=="
+        made_for: set[str] = set()
+        beside: dict[str, str] = {}
+        for build in matrix.builds("pytorch"):
+            named = [each.partition("+")[0] for each in build.companions]
+            made_for |= {str(build.version)} if line in named else set()
+            beside |= {str(build.version): each for each in named if each.startswith(own)}
+        known = (
+            made_for
+            and have not in made_for
+            and all(Version.parse(each) >= limit("torch-named-by-companions") for each in made_for)
+        )
+        if torch is not None and known and not releases_of(one) and one.command == torch.command:
+            detail = f"{line} is for torch=={' or '.join(sorted(made_for))}, but torch=={have} is also requested"
+            release = beside.get(have, "").removeprefix(own)
+            yield Clash(one, Verdict("pair-agrees", "fail", detail, ()), True, release)
+
+
+def _bare(one: Package) -> str:
+    """The release of a pin."""
+    return one.spec.partition("+")[0].lstrip("=")
+
+
 def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
     return pair_agrees(releases_of(one), one.asked, specs)
 
@@ -85,7 +119,7 @@ def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Pa
         {line.partition("+")[0] for build in matrix.builds("pytorch") for line in build.companions} if pinned else ()
     )
     for one in pinned:
-        bare = one.spec.partition("+")[0].lstrip("=")
+        bare = _bare(one)
         if not releases_of(one) and f"{normalized(one.name)}=={bare}" not in lines:
             yield one
 

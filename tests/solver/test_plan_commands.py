@@ -75,7 +75,7 @@ def test_companions_are_named_with_their_framework() -> None:
     ("words", "container", "why", "system"),
     [
         (ask("pytorch"), False, "include CUDA", "ubuntu24.04"),
-        (ask("tensorflow==2.13"), False, "is installed on Ubuntu 22.04", "ubuntu22.04"),
+        (ask("tensorflow==2.13"), False, "would be installed on Ubuntu 22.04", "ubuntu22.04"),
         (ask(cuda="12.1", os_id="ubuntu24.04"), True, "CUDA 12.1.1 does not support Ubuntu 24.04", ""),
         (ask("tensorflow==2.13", os_id="ubuntu24.04"), True, "does not support Ubuntu 24.04", ""),
         (ask("tensorflow==2.3", gpus=("6.1",)), True, "Ubuntu 18.04, which no longer gets updates", "ubuntu18.04"),
@@ -120,4 +120,4 @@ def test_frameworks_that_bound_numpy_share_one_bound() -> None:
 def test_a_gpu_newer_than_the_cuda_is_named_as_why_the_driver_is() -> None:
     page = " ".join(plan_summary(plan_of(ask("mxnet", gpus=("GeForce RTX 4090",)))).split())
     assert "520.56.06 or newer (the first for NVIDIA GeForce RTX 4090)" in page
-    assert "TORCH_CUDA_ARCH_LIST" not in page and "CMAKE_CUDA_ARCHITECTURES=89" in page
+    assert "TORCH_CUDA_ARCH_LIST" not in page
