@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -68,25 +68,28 @@ def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clas
     """
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and _PIN.fullmatch(one.spec)}
     torch = last.get("torch")
-    have = _bare(torch) if torch is not None else ""
-    for one in (last[name] for name in ("torchvision", "torchaudio") if name in last and torch is not None):
-        name = normalized(one.name)
-        line, own = f"{name}=={_bare(one)}", f"{name}=="
-        made_for: set[str] = set()
-        beside: dict[str, str] = {}
-        for build in matrix.builds("pytorch"):
-            named = [each.partition("+")[0] for each in build.companions]
-            made_for |= {str(build.version)} if line in named else set()
-            beside |= {str(build.version): each for each in named if each.startswith(own)}
-        known = (
-            made_for
-            and have not in made_for
-            and all(Version.parse(each) >= limit("torch-named-by-companions") for each in made_for)
-        )
-        if torch is not None and known and not releases_of(one) and one.command == torch.command:
-            detail = f"{line} is for torch=={' or '.join(sorted(made_for))}, but torch=={have} is also requested"
-            release = beside.get(have, "").removeprefix(own)
-            yield Clash(one, Verdict("pair-agrees", "fail", detail, ()), True, release)
+    have = Version.find(_bare(torch)) if torch is not None else None
+    beside = [one for name, one in last.items() if name in ("torchvision", "torchaudio") and not releases_of(one)]
+    if torch is None or have is None:
+        return
+    for one in beside:
+        name, line = normalized(one.name), f"{normalized(one.name)}=={_bare(one)}"
+        published = [
+            (build.version, own.partition("+")[0]) for build in matrix.builds("pytorch") for own in build.companions
+        ]
+        made_for = sorted({version for version, own in published if own == line})
+        if one.command != torch.command or have in made_for or not _names_torch(made_for):
+            continue
+        detail = f"{line} is for torch=={' or '.join(map(str, made_for))}, but torch=={have} is also requested"
+        fitting = [
+            own.partition("==")[2] for version, own in published if version == have and own.startswith(f"{name}==")
+        ]
+        yield Clash(one, Verdict("pair-agrees", "fail", detail, ()), False, fitting[-1] if fitting else "")
+
+
+def _names_torch(made_for: Sequence[Version]) -> bool:
+    """Whether releases for these torches require one of them; an old pip installs others next to them all the same."""
+    return bool(made_for) and made_for[0] >= limit("torch-named-by-companions")
 
 
 def _bare(one: Package) -> str:
