@@ -107,7 +107,7 @@ def _power(machine: Machine) -> Iterator[Judgement]:
     elif silent:
         yield Judgement("unknown", "power", f"{at_most}; the power supply has {supply} W", sources)
     elif supply < needed:
-        message = f"{supply} W covers {at_most} with less than 20% to spare; {needed} W is recommended"
+        message = f"{supply} W covers {at_most} with less than 20% to spare"
         yield Judgement("warn", "power", f"{message}: {_remedy(machine, total)}", sources)
     else:
         yield Judgement("ok", "power", f"{supply} W for {at_most}", sources)
@@ -115,16 +115,18 @@ def _power(machine: Machine) -> Iterator[Judgement]:
 
 def _remedy(machine: Machine, total: int) -> str:
     """A power limit, where that is enough for a sound supply; otherwise a larger one."""
-    share, kept = rules()["limit-watts-share"], rules()["limit-speed-share"]
+    share = rules()["limit-watts-share"]
     headroom = rules()["power-headroom"].value
     cards = sum(board.model.tdp_w or 0 for board in machine.boards)
+    larger = f"use one of at least {ceil(total * headroom / 10) * 10} W"
     limited = (total - cards * (1 - share.value)) * headroom
     if machine.supply_watts is not None and limited <= machine.supply_watts:
-        limits = ", ".join(
-            f"{board.model.tdp_w * share.value:.0f} W for {board.name}" for board in _each(machine) if board.model.tdp_w
-        )
-        return f"a power limit is enough, too: sudo nvidia-smi -pl sets {limits} ({kept.text})"
-    return f"use one of at least {ceil(total * headroom / 10) * 10} W"
+        limits = {board.name: f"{board.model.tdp_w * share.value:.0f}" for board in _each(machine) if board.model.tdp_w}
+        if len(set(limits.values())) == 1:
+            return f"{larger}, or set a power limit: sudo nvidia-smi -pl {next(iter(limits.values()))}"
+        listed = " and ".join(f"{watts} for {name}" for name, watts in limits.items())
+        return f"{larger}, or set power limits: sudo nvidia-smi -i INDEX -pl WATTS, with {listed}"
+    return larger
 
 
 def _circuit(machine: Machine) -> Iterator[Judgement]:

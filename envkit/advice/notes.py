@@ -88,6 +88,8 @@ def driver_note(support: Support, year: int) -> str:
 
 
 def _size_told(size: float) -> str:
+    if size < 1e5:
+        return "less than 0.1 MB"
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
 
 

@@ -196,6 +196,17 @@ class VersionSpec:
         return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
 
 
+def narrowest(bounds: Iterable[str]) -> str:
+    """All of the bounds as one, without those that another one is within."""
+    clauses = VersionSpec.parse(",".join(bounds)).clauses
+    lowest = [version for operator, version in clauses if operator == ">="]
+    highest = [version for operator, version in clauses if operator == "<"]
+    rest = [f"{operator}{version}" for operator, version in clauses if operator not in (">=", "<")]
+    ends = [f">={max(lowest)}"] if lowest else []
+    ends += [f"<{min(highest, key=lambda version: (version, len(version.parts)))}"] if highest else []
+    return ",".join((*ends, *dict.fromkeys(rest)))
+
+
 def whole_number(text: str) -> int | None:
     """The number that `text` writes with the digits 0 to 9 alone; None for anything else, and for too many of them."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None

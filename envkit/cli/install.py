@@ -20,7 +20,7 @@ from envkit.cli.options import (
     request_options,
     taken,
 )
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, say_plan, write_output
 from envkit.render.installs import FIRST, formats
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from envkit.base.settings import Mirrors
     from envkit.install.options import ScriptOptions
-    from envkit.solver.model import NoPlan, Plan
+    from envkit.solver.model import Plan
 
 
 @record
@@ -158,12 +158,14 @@ def install(**given: Any) -> int:
 
         write_output(plan_json(plan), options.plan.output)
         return exit_code(plan)
-    _show(plan)
     if request.platform == WINDOWS:
         from envkit.cli.install_windows import deliver_windows
 
         return deliver_windows(plan, options, mirrors)
-    return 1 if isinstance(plan, NoPlan) else _deliver(plan, options, mirrors)
+    if isinstance(plan, NoPlan):
+        say_plan(plan)
+        return 1
+    return _deliver(plan, options, mirrors)
 
 
 def _options(given: dict[str, Any]) -> InstallOptions:
@@ -196,12 +198,6 @@ def _refuse_beside_format(options: InstallOptions) -> None:
             raise RequestError(f"{name} cannot be combined with --format {options.form}.", "Omit one of them.")
 
 
-def _show(plan: Plan | NoPlan) -> None:
-    from envkit.render.plan_text import plan_summary
-
-    say(plan_summary(plan))
-
-
 def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     from envkit.install.steps import installation
     from envkit.install.trust import check_trust
@@ -213,6 +209,7 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
         from envkit.install.unattended import check_unattended
 
         check_unattended(work, options.script, options.form)
+    say_plan(plan)
     for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"Note: {note}")
     script = render_script(work, options.script)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.errors import RequestError
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, say_plan, write_output
 from envkit.render.installs import FIRST
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def deliver_windows(plan: Plan | NoPlan, options: InstallOptions, mirrors: Mirro
     from envkit.solver.model import NoPlan
 
     if isinstance(plan, NoPlan):
+        say_plan(plan)
         say(f"Note: WSL 2: {wsl_words(plan)}")
         return 1
     check_addresses(options.script, mirrors)
@@ -30,6 +31,7 @@ def deliver_windows(plan: Plan | NoPlan, options: InstallOptions, mirrors: Mirro
         if given:
             raise RequestError(f"{option}: the PowerShell script for Windows has no such option.", "Omit it.")
     work = windows_installation(plan, options.script, mirrors)
+    say_plan(plan)
     for note in work.notes:
         say(f"Note: {note}")
     script = render_powershell(work, options.script)

@@ -48,7 +48,7 @@ _OPTIONS = [
         "--cudnn",
         metavar="SPEC",
         shell_complete=complete_cudnn,
-        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it into each complete toolkit.",
+        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it into the toolkit directory.",
     ),
     click.option("--python", metavar="SPEC", shell_complete=complete_python, help="Python version, e.g. 3.10."),
     click.option(

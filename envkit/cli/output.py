@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from envkit.base.errors import OutputError, RequestError
+
+if TYPE_CHECKING:
+    from envkit.solver.model import NoPlan, Plan
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ELSEWHERE = "Choose a file in a writable directory."
@@ -148,6 +151,13 @@ def say(text: str) -> None:
     from envkit.privacy.secrets import without_secrets
 
     click.echo(shown_lines(without_secrets(text)), err=True)
+
+
+def say_plan(plan: Plan | NoPlan) -> None:
+    """The plan on stderr, once a script is certain to be written for it, or why there is no plan."""
+    from envkit.render.plan_text import plan_summary
+
+    say(plan_summary(plan))
 
 
 def complain(text: str) -> None:

@@ -165,7 +165,7 @@ def recommend(
         changes = nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
     instances = _instances() if options.cloud else {}
     notes = _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(top)))
-    notes += _about_instances(instances)
+    notes += _about_instances(instances, [offer.card.model.name for _, offer in ranking.shown(top)])
     if not prices and not chosen and fits:
         notes += (_order_told(judge.limits),)
     for note in (*of_prices[:_NOTES], *notes):
@@ -373,15 +373,18 @@ def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers:
     return told or (f"the speed of {owned.name} cannot be compared with the others",)
 
 
-def _about_instances(instances: dict[str, list[CloudInstance]]) -> tuple[str, ...]:
-    """What the table of instances covers, where it was asked for."""
+def _about_instances(instances: dict[str, list[CloudInstance]], cards: list[str]) -> tuple[str, ...]:
+    """What the table of instances covers, where it was asked for, and whether one has any of these cards."""
     rows = [row for some in instances.values() for row in some]
     if not rows:
         return ()
     names = sorted({row.provider for row in rows})
     providers = f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 1 else names[0]
     oldest, newest = min(row.as_of for row in rows), max(row.as_of for row in rows)
-    return (f"instance types are from {providers} only, as of {oldest} to {newest}, and the list is not complete",)
+    if any(card in instances for card in cards):
+        return (f"instance types are from {providers} only, as of {oldest} to {newest}, and the list is not complete",)
+    place = f"in envkit's list ({providers} only, as of {oldest} to {newest}; it is not complete)"
+    return (f"no instance type with these cards is {place}",)
 
 
 def _instances() -> dict[str, list[CloudInstance]]:

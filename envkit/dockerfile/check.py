@@ -19,7 +19,7 @@ from envkit.dockerfile.check_parts import finding, from_verdict, line_of, packag
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
-from envkit.dockerfile.clashes import Clash, clashes, together, unknown_releases
+from envkit.dockerfile.clashes import Clash, clashes, of_other_torch, together, unknown_releases
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
@@ -78,7 +78,7 @@ def check_dockerfile(
         findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
-    apart = tuple(clashes(found.packages))
+    apart = (*clashes(found.packages), *of_other_torch(found.packages, matrix))
     never = {one.package.line for one in apart if one.breaks}  # what pip does not install misses no library
     findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
     findings += [

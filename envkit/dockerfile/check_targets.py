@@ -66,7 +66,7 @@ def cuda_targets(
     """Whether the named GPUs and driver run a CUDA of the image; `unused`: no framework of the file loads it."""
     subject, cuda = subject_of(held.line, held.where), held.version
     compat = held is found.cuda and found.base.repository == CUDA_REPOSITORY  # cuda-compat, for data-center GPUs
-    anew = run("envkit", "dockerfile", *_frameworks(found), *_named(request, matrix))
+    anew = run("envkit", "dockerfile", *_frameworks(found, matrix), *_named(request, matrix))
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
@@ -119,13 +119,19 @@ def build_targets(
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, fix, anew)
     elif build.cuda is not None and not from_system:
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
-    for gpu in request.gpus:
+    for gpu in () if uses_anothers_cuda(build.framework, matrix) and build.cuda is None else request.gpus:
         verdict = gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "The program stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes several minutes."
         yield from_verdict(
             faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Use a release that supports {gpu}.", anew
         )
+
+
+def uses_anothers_cuda(name: str, matrix: Matrix) -> bool:
+    """Whether a framework has no kernels of its own, as Keras, which runs on another."""
+    framework = matrix.framework(name)
+    return framework is not None and bool(framework.cuda_from)
 
 
 def _newer_than_base(
@@ -188,10 +194,15 @@ def _build_for_base(
     return max(same or fitting, key=lambda other: (package_release(other).order, other.cuda), default=None)
 
 
-def _frameworks(found: Contents) -> Iterator[Word]:
-    """The options that name what the image has: the frameworks that the file installs, otherwise that of the base."""
+def _frameworks(found: Contents, matrix: Matrix) -> Iterator[Word]:
+    """The options that name what the image has: the frameworks that the file installs, otherwise that of the base.
+
+    One that uses the CUDA of another counts only where there is no other.
+    """
+    named = [item.framework for item in found.wanted]
     of_base = [found.base.own.framework] if found.base.own is not None else []
-    for name in dict.fromkeys([item.framework for item in found.wanted] or of_base):
+    with_cuda = [name for name in named if not uses_anothers_cuda(name, matrix)]
+    for name in dict.fromkeys(with_cuda or of_base or named):
         yield from ("--framework", NAME(name))
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import meeting, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
+from envkit.tables.codes import limit
 from envkit.tables.pairs import PackagePair
 
 if TYPE_CHECKING:
@@ -60,6 +61,42 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
         yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs))
 
 
+def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
+    """The companions that PyTorch published with another torch than the one in the same command.
+
+    For releases of which no requirements are known; old ones take any torch.
+    """
+    last = {normalized(one.name): one for one in packages if one.tool == "pip" and _PIN.fullmatch(one.spec)}
+    torch = last.get("torch")
+    have = Version.find(_bare(torch)) if torch is not None else None
+    beside = [one for name, one in last.items() if name in ("torchvision", "torchaudio") and not releases_of(one)]
+    if torch is None or have is None:
+        return
+    for one in beside:
+        name, line = normalized(one.name), f"{normalized(one.name)}=={_bare(one)}"
+        published = [
+            (build.version, own.partition("+")[0]) for build in matrix.builds("pytorch") for own in build.companions
+        ]
+        made_for = sorted({version for version, own in published if own == line})
+        if one.command != torch.command or have in made_for or not _names_torch(made_for):
+            continue
+        detail = f"{line} is for torch=={' or '.join(map(str, made_for))}, but torch=={have} is also requested"
+        fitting = [
+            own.partition("==")[2] for version, own in published if version == have and own.startswith(f"{name}==")
+        ]
+        yield Clash(one, Verdict("pair-agrees", "fail", detail, ()), False, fitting[-1] if fitting else "")
+
+
+def _names_torch(made_for: Sequence[Version]) -> bool:
+    """Whether releases for these torches require one of them; an old pip installs others next to them all the same."""
+    return bool(made_for) and made_for[0] >= limit("torch-named-by-companions")
+
+
+def _bare(one: Package) -> str:
+    """The release of a pin."""
+    return one.spec.partition("+")[0].lstrip("=")
+
+
 def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
     return pair_agrees(releases_of(one), one.asked, specs)
 
@@ -85,7 +122,7 @@ def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Pa
         {line.partition("+")[0] for build in matrix.builds("pytorch") for line in build.companions} if pinned else ()
     )
     for one in pinned:
-        bare = one.spec.partition("+")[0].lstrip("=")
+        bare = _bare(one)
         if not releases_of(one) and f"{normalized(one.name)}=={bare}" not in lines:
             yield one
 

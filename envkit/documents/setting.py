@@ -57,5 +57,5 @@ def _ended_system(plan: Plan) -> str:
 def _for_native(plan: Plan) -> str:
     if plan.choice.needs_toolkit:
         where = f" on {plan.choice.os.title}" if plan.choice.os is not None else ""
-        return f"CUDA {plan.choice.cuda} is installed{where} alongside existing software"
+        return f"CUDA {plan.choice.cuda} would be installed{where} alongside existing software"
     return "the packages include CUDA, so the system needs only the driver"

@@ -32,6 +32,7 @@ _XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, 
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 _UNEXPLAINED = "The text reports a failure, but nothing in it about the machine explains it"
 _NOT_SHOWN = "The text names parts of a machine, but does not show whether they work"
+_FEW = 5  # checks, which a headline can name
 _TOO_LITTLE = "Too little is known for a verdict"
 ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
 _COUNTED = {
@@ -40,7 +41,7 @@ _COUNTED = {
     "fail": "failed",
     "skip": "not applicable",
     "unknown": "could not run",
-    "error": "broke",
+    "error": "stopped by an internal error",
 }
 _LEADS = {
     Confidence.CERTAIN: "Root cause: ",
@@ -106,7 +107,7 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     warning = next((finding for finding in findings if finding.status is Status.WARN), None)
     if warning is not None:
         return _of(warning)
-    if lacking := _lacking(environment):
+    if lacking := _unanswered(findings) or _lacking(environment):
         return _unknown(environment, lacking)
     statuses = {finding.status for finding in findings}
     if Status.UNKNOWN in statuses and Status.OK not in statuses:
@@ -122,6 +123,16 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     ):
         title = f"{title}: {explained}"
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
+
+
+def _unanswered(findings: Sequence[Finding]) -> str:
+    """What the chosen checks lack, where none of a few could be run; '' otherwise."""
+    titles = {finding.id: finding.title for finding in findings}
+    if not titles or len(titles) > _FEW or any(finding.status is not Status.UNKNOWN for finding in findings):
+        return ""
+    if len(titles) > 1:
+        return f"None of these checks could be run: {', '.join(titles)}"
+    return "".join(f"{id} could not be checked: {title}" for id, title in titles.items())
 
 
 def _lacking(environment: Environment) -> str:

@@ -57,6 +57,7 @@ def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
         builds=(replace(build, cuda=image.cuda, cudnn=cudnn, package=None, index_url=None, find_links=None),),
         base_image=tag,
         minimum_driver=choice.minimum_driver if same else _driver(image, matrix),
+        first_driver_of=choice.first_driver_of if same else "",
         needs_toolkit=False,
     )
     kept = tuple(one for one in plan.verdicts if same and one.relation.startswith(("gpu-", "driver-")))

@@ -10,6 +10,7 @@ from envkit.probe.release_files import release
 
 _NAMES = (
     ("Ubuntu", "ubuntu"),
+    ("Debian GNU/Linux", "debian"),
     ("Debian", "debian"),
     ("CentOS", "centos"),
     ("Rocky Linux", "rocky"),

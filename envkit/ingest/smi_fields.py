@@ -10,6 +10,7 @@ from typing import Any
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.ingest.values import decimal, number, yes
+from envkit.model.clock_reasons import NAMES
 
 Path = tuple[str, ...]  # headings or tags, the value's own last
 _LICENSE = ("vGPU Software Licensed Product", "Product Name")  # which is not that of the GPU
@@ -85,33 +86,16 @@ def reason_bit(column: str) -> int | None:
     group, _, name = column.partition(".")
     if group not in ("clocks_throttle_reasons", "clocks_event_reasons"):
         return None
-    return next((bit for bit, _, xml in _REASONS if f"_reason_{name}" == xml), None)
-
-
-def reasons_in_words(bits: int) -> str:
-    """The reasons as `nvidia-smi -q` names them, `none` for no bit."""
-    return ", ".join(text for bit, text, _ in _REASONS if bits & bit) or (f"{bits:#x}" if bits else "none")
+    return next((bit for bit, _, xml in NAMES if f"_reason_{name}" == xml), None)
 
 
 def _reason(path: Path) -> int | None:
     """The bit of NVML that a line below the clocks' reasons stands for."""
     if any(name.lower().endswith("reasons") for name in path[:-1]) or path[-1] in _ALONE:
-        return next((bit for bit, text, xml in _REASONS if path[-1] == text or path[-1].endswith(xml)), None)
+        return next((bit for bit, text, xml in NAMES if path[-1] == text or path[-1].endswith(xml)), None)
     return None
 
 
-# NVML's clock event bits: the heading, and what the tag ends in
-_REASONS = (
-    (0x1, "Idle", "_reason_gpu_idle"),
-    (0x2, "Applications Clocks Setting", "_reason_applications_clocks_setting"),
-    (0x4, "SW Power Cap", "_reason_sw_power_cap"),
-    (0x8, "HW Slowdown", "_reason_hw_slowdown"),
-    (0x10, "Sync Boost", "_reason_sync_boost"),
-    (0x20, "SW Thermal Slowdown", "_reason_sw_thermal_slowdown"),
-    (0x40, "HW Thermal Slowdown", "_reason_hw_thermal_slowdown"),
-    (0x80, "HW Power Brake Slowdown", "_reason_hw_power_brake_slowdown"),
-    (0x100, "Display Clock Setting", "_reason_display_clocks_setting"),
-)
 _ALONE = ("SW Thermal Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown")  # nothing else is called so
 
 

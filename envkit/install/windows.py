@@ -103,13 +103,13 @@ def _check(plan: Plan, options: ScriptOptions) -> None:
     for name, option, why, hint in _NOT_HERE:
         if getattr(options, name):
             raise RequestError(f"{option}: {why}.", hint)
-    behind = [build.framework for build in plan.choice.builds if _is_left_behind(build.framework)]
+    behind = {build.framework: build for build in plan.choice.builds if _is_left_behind(build.framework)}
     open_ones = {one.name for one in plan.request.frameworks if one.spec is None}
-    for name in behind:
+    for name, last in behind.items():
         if name in open_ones:
             raise EnvkitError(
                 f"{name}: current releases have no GPU packages for native Windows; use WSL 2. {wsl_words(plan)}",
-                f"For the last release that has them, pass --framework {name}==VERSION.",
+                f"For {last.named}, the last release that has them, pass --framework {name}=={last.version}.",
             )
     if options.env_dir is not None:
         check_path(options.env_dir)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import Version, narrowest
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
 from envkit.compat.pairs import pairs_by_package, required
@@ -58,7 +58,7 @@ def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | N
 def _with_numpy(change: Change, judged: Judged) -> Change | None:
     """The change with the NumPy that the frameworks take, where that is all that is left to put right."""
     one = judged.chosen.item_of("numpy")
-    bounds = _narrowest(build.numpy for _, build in judged.chosen.meant if build.numpy)
+    bounds = narrowest(build.numpy for _, build in judged.chosen.meant if build.numpy)
     lines = change.text.splitlines(keepends=True)
     if one is None or one.file or not bounds or {fault.id for fault in judged.faults} != {faults.NUMPY.id}:
         return None
@@ -69,23 +69,19 @@ def _with_numpy(change: Change, judged: Judged) -> Change | None:
     return Change("".join(lines), (*change.told, new))
 
 
-def _narrowest(bounds: Iterable[str]) -> str:
-    """All of the bounds as one, without those that another one is within."""
-    clauses = VersionSpec.parse(",".join(bounds)).clauses
-    lowest = [version for operator, version in clauses if operator == ">="]
-    highest = [version for operator, version in clauses if operator == "<"]
-    rest = [f"{operator}{version}" for operator, version in clauses if operator not in (">=", "<")]
-    ends = [f">={max(lowest)}"] if lowest else []
-    ends += [f"<{min(highest, key=lambda version: (version, len(version.parts)))}"] if highest else []
-    return ",".join((*ends, *dict.fromkeys(rest)))
-
-
 def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[Finding, ...]:
     """The findings, with the change that takes them away as the fix of each fault."""
     if change is None:
         return findings
-    remedy = Remedy(f"Change the file to use {', '.join(change.told)}. Run again with --fix to see the whole change.")
+    remedy = Remedy(f"Change the file to use {_list_told(change.told)}. Run again with --fix to see the whole change.")
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
+
+
+def _list_told(told: tuple[str, ...]) -> str:
+    """`a`, `a and b`, `a, b, and c`."""
+    if len(told) < 3:
+        return " and ".join(told)
+    return f"{', '.join(told[:-1])}, and {told[-1]}"
 
 
 def _with(one: Finding, remedy: Remedy) -> Finding:
@@ -134,7 +130,7 @@ def _other_index(text: str, one: Item, build: FrameworkBuild) -> Change:
     if changed is None:
         lines[one.index_line - 1] = lines[one.index_line - 1].replace(old[0], new[0])
         changed = "".join(lines)
-    return Change(changed, (f"the index {new[0]} instead of {old[0]}",))
+    return Change(changed, (f"the {new[0]} index instead of {old[0]}",))
 
 
 def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judged: Judged, wanted: Wanted) -> Change:

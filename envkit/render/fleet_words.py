@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit.checks.engine.evidence import many
-from envkit.fleet.model import Drift, FleetReport, Gap, Shared
+from envkit.fleet.model import Drift, FleetReport, Gap, Shared, State
 from envkit.fleet.report import MAJORITY
 from envkit.fleet.traits import GPU, trait_label
 
@@ -31,6 +31,11 @@ def compared(fleet: FleetReport) -> str:
 def gap_words(fleet: FleetReport, gap: Gap) -> str:
     """Which hosts were compared with nothing, or not in what a baseline demands."""
     return f"{many(len(gap.hosts), 'host')} not compared {compared(fleet)} ({gap.reason})"
+
+
+def left_words(state: State, hosts: int) -> str:
+    """How many hosts have no verdict, in the words of the headline."""
+    return f"{many(hosts, 'host')} {'unknown' if state is State.UNKNOWN else f'not checked ({state.value})'}"
 
 
 def explained(because_of: str) -> str:

@@ -18,8 +18,18 @@ _TICKS = regex(r"`+")
 
 
 def prose(text: str) -> str:
-    """The text as it is where it is nothing but words, otherwise as code."""
-    return text if _PLAIN.fullmatch(text) and not _ACTS.search(text) else code(text)
+    """The text as it is where it is nothing but words and quoted commands, otherwise as code."""
+    if _is_plain(text):
+        return text
+    pieces = text.split("`")  # what is between two of them is code already
+    if len(pieces) % 2 and any(pieces[::2]) and all(map(_is_plain, pieces[::2])) and all(pieces[1::2]):
+        return "".join(code(piece) if number % 2 else piece for number, piece in enumerate(pieces))
+    return code(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a tracker shows the text as it is and acts on nothing in it."""
+    return bool(_PLAIN.fullmatch(text)) and not _ACTS.search(text)
 
 
 def code(text: str) -> str:

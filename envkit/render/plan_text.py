@@ -57,9 +57,9 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
     yield "Plan"
     choices = list(_choices(plan.choice, plan.request))
     choices = choices or [("System", f"{os_title(plan.request.platform)}, {plan.choice.architecture}")]
-    column = max(11, *(len(name) for name, _ in choices))
+    column = max(10, *(len(name) for name, _ in choices))
     for name, value in choices:
-        yield from hang(f"  {name:<{column}} ", value)
+        yield from hang(f"  {name:<{column}}  ", value)
     reasons = [verdict for verdict in plan.verdicts if verdict.detail not in plan.warnings]
     if reasons or (plan.verdicts and verbose):
         yield ""
@@ -114,10 +114,13 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     if choice.minimum_driver is not None:
         lasts = [gpu.last_driver_branch for gpu in request.gpus if gpu.last_driver_branch is not None]
         most = f", up to branch {min(lasts)}" if lasts else ""
-        yield "Driver", f"{choice.minimum_driver} or newer{most}"
+        why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
+        yield "Driver", f"{choice.minimum_driver} or newer{most}{why}"
     targets = build_targets(request.gpus, choice.toolkit)
-    if targets is not None and (choice.needs_toolkit or any(build.framework == _COMPILED for build in choice.builds)):
-        yield "Extensions", f"TORCH_CUDA_ARCH_LIST={targets.torch} CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
+    with_torch = any(build.framework == _COMPILED for build in choice.builds)
+    if targets is not None and (choice.needs_toolkit or with_torch):
+        torch = f"TORCH_CUDA_ARCH_LIST={targets.torch} " if with_torch or not choice.builds else ""
+        yield "Extensions", f"{torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:

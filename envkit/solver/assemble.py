@@ -32,6 +32,7 @@ def assemble(selection: Selection, query: Query) -> Choice:
     python, source = _python(system, selection, query)
     cudnn = cudnn_for(toolkit, selection, query) if toolkit else None
     wheel_cuda = next((build.cuda for build in selection.builds if build.cuda), None)
+    driver, first_of = _minimum_driver(toolkit, selection, query)
     return Choice(
         cuda=toolkit.version if toolkit else wheel_cuda,
         toolkit=toolkit,
@@ -44,7 +45,8 @@ def assemble(selection: Selection, query: Query) -> Choice:
         architecture=query.request.architecture,
         builds=selection.builds,
         base_image=image,
-        minimum_driver=_minimum_driver(toolkit, selection, query),
+        minimum_driver=driver,
+        first_driver_of=first_of,
         needs_toolkit=toolkit is not None,
         framework_images=tuple(image for build in selection.builds for image in _own_images(build, query)),
         pins=tuple(pin for _, pin in cudnn_pins(selection.builds, query)),
@@ -107,19 +109,23 @@ def _source_fits(row: PythonSource, system: OperatingSystem | None, query: Query
     return row.min_glibc is None or glibc is None or glibc >= row.min_glibc
 
 
-def _minimum_driver(toolkit: Toolkit | None, selection: Selection, query: Query) -> Version | None:
-    """The lowest driver that runs every CUDA of the choice on the GPUs that were named; None without CUDA."""
+def _minimum_driver(toolkit: Toolkit | None, selection: Selection, query: Query) -> tuple[Version | None, str]:
+    """The lowest driver that runs every CUDA of the choice on the named GPUs, and the GPU, if any, that asks for it."""
     loading = selection.system_builds
     own = [build for build in selection.builds if build.cuda and not build.cpu_only and build not in loading]
     floors = [_floor(build.cuda, [build], query) for build in own if build.cuda]
     if toolkit is not None:
         floors.append(_floor(toolkit.version, loading, query))
     if not floors:
-        return None
-    known = map(query.knowledge.first_driver, query.request.gpus)
+        return None, ""
+    lowest, of_gpu = max((floor for floor in floors if floor), default=None), ""
     windows = query.request.platform in WINDOWS_DRIVERS  # its drivers share no more than the branch with those
-    firsts = (first.release(1) if windows and first else first for first in known)
-    return max((floor for floor in (*floors, *firsts) if floor), default=None)
+    for gpu in query.request.gpus:
+        known = query.knowledge.first_driver(gpu)
+        first = known.release(1) if windows and known else known
+        if first and (lowest is None or first > lowest):
+            lowest, of_gpu = first, str(gpu).partition(" (")[0]
+    return lowest, of_gpu
 
 
 def _floor(cuda: Version, builds: Iterable[FrameworkBuild], query: Query) -> Version | None:

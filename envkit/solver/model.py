@@ -53,6 +53,7 @@ class Choice:
     builds: tuple[FrameworkBuild, ...] = ()
     base_image: ImageTag | None = None  # supported nvidia/cuda tag; None: the plain distribution image
     minimum_driver: Version | None = None
+    first_driver_of: str = ""  # the GPU that asks for it, where no CUDA of the choice needs one as new
     needs_toolkit: bool = False  # a system CUDA toolkit has to be installed
     framework_images: tuple[FrameworkImage, ...] = ()  # their own projects' for the builds without a package
     pins: tuple[str, ...] = ()  # requirements next to the builds', which pip would meet with a release too new

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.base.settings import Mirrors, trusting
+from envkit.base.versions import narrowest
 from envkit.solver.wheel_files import by_file, requirement_lines, wheel_tag
 from envkit.tables import images as data
 
@@ -54,13 +55,11 @@ def pip_calls(
 
     `with_libraries`: no toolkit provides the libraries of CUDA that a framework loads and does not require.
     """
-    default: list[str] = []
+    default: list[str] = list(_numpy(choice))
     others: list[PipInstall] = []
     for build in choice.builds:
         if not installed_by_pip(build, choice):
             continue
-        if build.numpy:
-            default.append(f"numpy{build.numpy}")
         needed = data.need(build) if with_libraries else None
         default += needed.pip if needed else ()
         lines = tuple(requirement_lines(build, choice.python, choice.architecture, mirrors))
@@ -76,6 +75,13 @@ def pip_calls(
     default += [*choice.pins, *also]
     first = [PipInstall(tuple(dict.fromkeys(default)), index_url=mirrors.index_url)] if default else []
     return (*first, *others)
+
+
+def _numpy(choice: Choice) -> Iterator[str]:
+    """The NumPy that all builds of the choice take."""
+    bounds = [build.numpy for build in choice.builds if build.numpy and installed_by_pip(build, choice)]
+    if bounds:
+        yield f"numpy{bounds[0] if len(set(bounds)) == 1 else narrowest(bounds)}"
 
 
 def call_of(

@@ -32,6 +32,7 @@ HEADERS = {
     "minimum_windows_driver": "Windows driver",
     "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
+    "newest_cuda": "newest CUDA", "oldest_gpu": "oldest GPU", "multi_gpu": "multi-GPU", "pythons": "Python",
     "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
 }  # fmt: skip
 _NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")

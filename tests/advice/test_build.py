@@ -45,7 +45,7 @@ def test_unknown_power_is_neither_health_nor_fault() -> None:
 
 def test_a_power_limit_is_offered_where_it_is_enough() -> None:
     text = _rules(_machine("GeForce RTX 3090", supply_watts=650))["power"].text
-    assert "280 W" in text
+    assert "nvidia-smi -pl 280" in text
 
 
 @pytest.mark.parametrize(

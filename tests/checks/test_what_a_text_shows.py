@@ -100,3 +100,47 @@ def test_a_fault_of_one_gpu_explains_none_of_another() -> None:
         found = {finding.id: finding for finding in run_checks(environment, matrix(), all_checks().values())}
         causes[bus] = found["ecc-uncorrectable"].because_of
     assert causes == {"0b": None, "48": "gpu-fallen-off-bus"}
+
+
+def test_a_framework_without_a_gpu_is_a_symptom_of_what_tensorflow_reports() -> None:
+    told = "Could not find cuda drivers on your machine, GPU will not be used.\n"
+    smi = "Sun Nov  1 10:00:00 2026\nGPU 0: Tesla T4 (UUID: GPU-1b0c7f4e-0000-0000-0000-5d0e3a2f9a11)\n"
+    text = f"$ nvidia-smi -L\n{smi}{told}>>> tf.config.list_physical_devices('GPU')\n[]\n"
+    findings = {one.id: one for one in run_checks(parse_text(text), matrix(), all_checks().values())}
+    assert findings["tf-finds-no-driver"].status is Status.WARN
+    symptom = findings["framework-sees-no-gpu"]
+    assert symptom.because_of == "tf-finds-no-driver" and symptom.remedy is None
+
+
+def test_one_check_that_could_not_be_run_says_what_it_lacks() -> None:
+    text = "Failed to initialize NVML: Driver/library version mismatch\n"
+    environment = parse_text(text)
+    chosen = run_checks(environment, matrix(), [all_checks()["nvlink-inactive"]])
+    answer = verdict(environment, chosen)
+    assert answer.title == "nvlink-inactive could not be checked: the text does not show NVLink"
+
+
+def test_a_driver_named_in_russian_is_known() -> None:
+    environment = parse_text("RTX 5070 Ti, torch 2.5.1. \u0414\u0440\u0430\u0439\u0432\u0435\u0440 576.02.")
+    assert str(environment.driver.user_space.value) == "576.02"
+
+
+def test_a_part_of_docker_info_shows_the_engine() -> None:
+    environment = parse_text("== docker info\n Runtimes: io.containerd.runc.v2 nvidia runc\n Default Runtime: nvidia\n")
+    assert "nvidia" in environment.containers.docker.get().runtimes
+
+
+def test_debian_is_called_by_its_own_name() -> None:
+    environment = parse_text('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nID=debian\n')
+    assert environment.system.os.get().pretty_name.startswith("Debian GNU/Linux 12")
+
+
+def test_no_fix_in_explain_speaks_of_a_command_that_is_not_there() -> None:
+    words = ("first command", "second command", "third command", "The command ", "the command ", "below")
+    told = {one.id: word for one in all_checks().values() for word in words if word in one.fix.replace("below 2", "")}
+    assert told == {}
+
+
+def test_cusparselt_on_a_jetson_is_installed_by_its_script() -> None:
+    text = "Jetson AGX Orin\nImportError: libcusparseLt.so.0: cannot open shared object file: No such file\n"
+    assert "install_cusparselt.sh" in fix(fails(text)[0]) and "pip install" not in fix(fails(text)[0])

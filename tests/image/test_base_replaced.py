@@ -53,3 +53,20 @@ def test_what_pip_would_replace_is_reported_with_its_line(command: str, package:
 def test_what_holds_another_torch_replaces_the_one_of_the_base(text: str, matrix: Matrix) -> None:
     found = check_dockerfile(text, Request(container=True), matrix)
     assert "image.requirements-clash" in {one.id for one in found if one.status is Status.WARN}
+
+
+@pytest.mark.parametrize(
+    ("packages", "told"),
+    [
+        ("torch==1.13.0 torchvision==0.9.0", "torchvision==0.9.0 is for torch==1.8.0"),
+        ("torch==1.8.0 torchvision==0.9.0", ""),
+        ("torch==1.6 torchvision==0.7.0", ""),
+        ("torch==1.13.0 torchvision==99.9", ""),
+    ],
+)
+def test_a_companion_of_another_torch_is_found_where_only_its_builds_are_known(
+    packages: str, told: str, matrix: Matrix
+) -> None:
+    text = f"FROM python:3.8\nRUN pip install {packages}\n"
+    found = [one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.WARN]
+    assert [one.title for one in found] == ([f"{told}, but torch==1.13.0 is also requested"] if told else [])

@@ -95,7 +95,7 @@ def test_the_backend_is_in_the_official_image() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told", "untold"),
     [
-        (("--framework", "nvcaffe"), "source build only. envkit matrix nvcaffe", "CUDA None|--from official"),
+        (("--framework", "nvcaffe"), "be built from source. envkit matrix nvcaffe", "CUDA None|--from official"),
         (("--framework", "nvcaffe", "--from", "official"), "no official image of ", "envkit builds|newest"),
         (
             ("--framework", "tensorflow==2.21.0", "--from", "official", "--cuda", "12.5"),

@@ -161,6 +161,7 @@ def test_what_does_not_work_there_is_refused(words: tuple[str, ...], code: int, 
     done = envkit("install", *HERE, *words)
     assert done.returncode == code and done.stdout == "", done.stderr
     assert told in " ".join(done.stderr.split())
+    assert not done.stderr.startswith("Plan")  # that no script can be written for
 
 
 @pytest.mark.parametrize(

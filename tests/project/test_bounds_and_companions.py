@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.project.change import _narrowest
+from envkit.base.versions import narrowest
 from tests.cli.run import envkit
 
 
@@ -19,7 +19,7 @@ from tests.cli.run import envkit
     ],
 )
 def test_bounds_become_one_range(bounds: list[str], told: str) -> None:
-    assert _narrowest(bounds) == told
+    assert narrowest(bounds) == told
 
 
 def test_what_is_tied_to_torch_and_not_planned_is_named(tmp_path: Path) -> None:

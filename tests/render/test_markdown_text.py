@@ -17,6 +17,7 @@ from envkit.render.markdown_text import code, fenced, prose
         "GPU 0000:65:00.0",
         "At most 7.9 instead of 31.5 GB/s each way: 50% are lost.",
         "/opt/conda/lib/libcudart.so.12",
+        "stop the programs that `sudo fuser -v /dev/nvidia*` lists, or add `cat /etc/os-release`",
     ],
 )
 def test_words_are_prose(text: str) -> None:
@@ -41,8 +42,18 @@ def test_words_are_prose(text: str) -> None:
             "\\",
             ":smile:",
         ),
-        *(":+1:", ":100:", "!12", "$1", "%12", '%"a"', "`a`", "deadbee1", "0123456789abcdef0123456789abcdef01234567"),
-        *("\u00e9", "1234567"),
+        *(
+            ":+1:",
+            ":100:",
+            "!12",
+            "$1",
+            "%12",
+            '%"a"',
+            "`a`",
+            "deadbee1",
+            "0123456789abcdef0123456789abcdef01234567",
+        ),
+        *("\u00e9", "1234567", "as `a` @octocat", "an `a", "``a`` b"),
     ],
 )
 def test_what_a_tracker_acts_on_is_code(text: str) -> None:

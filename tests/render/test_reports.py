@@ -33,7 +33,7 @@ MISMATCH = Finding(
     references=("https://example.org/1",),
 )
 CONSEQUENCE = Finding("nvml-broken", Status.FAIL, "NVML does not answer", because_of="driver-library-mismatch")
-UNKNOWN = Finding("uvm-module-not-loaded", Status.UNKNOWN, "kernel.loaded_modules was not probed")
+UNKNOWN = Finding("uvm-module-not-loaded", Status.UNKNOWN, "envkit did not probe the loaded modules")
 WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
 MACHINE = Environment(
     system=System(architecture=found("x86_64", "uname")),
@@ -61,7 +61,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
 def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL], verbose=True)
     assert "  Evidence  NVIDIA kernel module: 570.133.07  (/proc/driver/nvidia/version)" in text
-    assert "uvm-module-not-loaded: kernel.loaded_modules was not probed" in text
+    assert "uvm-module-not-loaded: envkit did not probe the loaded modules" in text
     assert "1 passed, 2 failed, 1 could not run" in text
 
 
@@ -98,13 +98,13 @@ def test_what_is_healthy_is_listed_only_when_asked() -> None:
 
 
 def test_ignorance_is_not_health() -> None:
-    assert "Too little is known for a verdict" in doctor_text(Environment(), [UNKNOWN])
+    assert "uvm-module-not-loaded could not be checked" in doctor_text(Environment(), [UNKNOWN])
 
 
 def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
-    assert "Too little is known for a verdict" in doctor_markdown(Environment(), [UNKNOWN])
+    assert "uvm-module-not-loaded could not be checked" in doctor_markdown(Environment(), [UNKNOWN])
     page = doctor_html(Environment(), [UNKNOWN])
-    assert "Too little is known for a verdict" in page and '<h1 class="unknown">' in page
+    assert "uvm-module-not-loaded could not be checked" in page and '<h1 class="unknown">' in page
 
 
 def test_color_only_when_asked() -> None:
@@ -166,7 +166,7 @@ def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
 
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:
     environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
-    assert doctor_text(environment, [UNKNOWN]).startswith("?     Too little is known for a verdict")
+    assert doctor_text(environment, [UNKNOWN]).startswith("?     uvm-module-not-loaded could not be checked")
 
 
 BEFORE = "After the update of our cluster I have tried everything that I found, and at the end it always writes "

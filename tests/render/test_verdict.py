@@ -91,7 +91,7 @@ def test_on_a_jetson_a_missing_nvidia_smi_is_normal() -> None:
 WARNING = Finding("link-narrow", Status.WARN, "The link is narrow")
 CAUSE = Finding("driver-too-old", Status.FAIL, "The driver is too old", confidence=Confidence.LIKELY)
 WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
-UNKNOWN = Finding("xid-other", Status.UNKNOWN, "kernel.log was not probed")
+UNKNOWN = Finding("xid-other", Status.UNKNOWN, "envkit did not probe the kernel log")
 SKIPPED = Finding("mig", Status.SKIP, "no MIG")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import pytest
@@ -74,7 +75,7 @@ def test_companions_are_named_with_their_framework() -> None:
     ("words", "container", "why", "system"),
     [
         (ask("pytorch"), False, "include CUDA", "ubuntu24.04"),
-        (ask("tensorflow==2.13"), False, "is installed on Ubuntu 22.04", "ubuntu22.04"),
+        (ask("tensorflow==2.13"), False, "would be installed on Ubuntu 22.04", "ubuntu22.04"),
         (ask(cuda="12.1", os_id="ubuntu24.04"), True, "CUDA 12.1.1 does not support Ubuntu 24.04", ""),
         (ask("tensorflow==2.13", os_id="ubuntu24.04"), True, "does not support Ubuntu 24.04", ""),
         (ask("tensorflow==2.3", gpus=("6.1",)), True, "Ubuntu 18.04, which no longer gets updates", "ubuntu18.04"),
@@ -109,3 +110,14 @@ def test_a_plan_says_whether_a_container_suits_it(words: Request, container: boo
 )
 def test_where_there_is_no_choice_nothing_is_said_of_it(words: Request) -> None:
     assert setting_of(plan_of(words)) is None
+
+
+def test_frameworks_that_bound_numpy_share_one_bound() -> None:
+    commands = " ".join(plan_commands(plan_of(ask("tensorflow", "jax"))))
+    assert len(re.findall(r"'numpy[<>=]", commands)) == 1, commands
+
+
+def test_a_gpu_newer_than_the_cuda_is_named_as_why_the_driver_is() -> None:
+    page = " ".join(plan_summary(plan_of(ask("mxnet", gpus=("GeForce RTX 4090",)))).split())
+    assert "520.56.06 or newer (the first for NVIDIA GeForce RTX 4090)" in page
+    assert "TORCH_CUDA_ARCH_LIST" not in page

@@ -78,6 +78,7 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return Remedy(
         "Regenerate the CDI specification: it lists the driver's files as they were when it was written, so do this "
-        "again after every driver update.",
+        "again after every driver update. If nvidia-ctk is not found, first install the package "
+        "nvidia-container-toolkit-base from the NVIDIA Container Toolkit's repository.",
         (_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
     )

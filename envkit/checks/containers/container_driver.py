@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_image, managers
@@ -165,7 +165,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             evidence=[known(environment, "driver.device_nodes", ", ".join(paths[:4]))],
         )
     else:
-        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown(unseen(environment, "the device files"), evidence=[known(environment, "driver.device_nodes")])
 
 
 def without_driver(environment: Environment, matrix: Matrix) -> tuple[Message, ...]:
@@ -230,7 +230,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     elif gpu_nodes and has_library(environment, CUDA):
         yield ok("the container has the driver's libraries", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
-        yield skip("the container has no GPU nodes, or its libraries were not probed")
+        yield skip(f"the container has no GPU nodes, or {unseen(environment, 'its libraries')}")
 
 
 @check(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import IMAGE, run
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
@@ -101,7 +101,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         yield (
             skip("no container image here declares a driver requirement")
             if environment.variables.known
-            else unknown("the variables were not probed")
+            else unknown(unseen(environment, "the variables"))
         )
     elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         yield skip("NVIDIA_DISABLE_REQUIRE turns the image's requirement off")

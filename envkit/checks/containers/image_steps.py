@@ -23,7 +23,8 @@ _NEEDS_GPU = Fault(
     remedy="Let no RUN step need the GPU: set the GPU targets (CMAKE_CUDA_ARCHITECTURES or TORCH_CUDA_ARCH_LIST) "
     "instead of having them detected, link against the stub in the toolkit's lib64/stubs directory, set LIBRARY_PATH "
     "to it for this one step only, and look for the GPU when the container starts. BuildKit ignores the engine's "
-    "default runtime, so that does not help. The command shows that a container has the GPU.",
+    "default runtime, so that does not help. `docker run --rm --gpus all IMAGE nvidia-smi` shows whether a "
+    "container has the GPU.",
     steps=(fixed("docker run --rm --gpus all IMAGE nvidia-smi"),),
 )
 

@@ -126,9 +126,10 @@ SYSTEM_CUDA = image_fault(
 NOT_JUDGED = image_fault(
     "project.not-judged",
     title="Part of the file could not be checked",
-    doc="""envkit knows every GPU package that the file installs.
+    doc="""envkit can check every GPU package in the file that it knows.
 
-    Anything it does not know is listed, because silence would look like approval.""",
+    A GPU package whose release or build it does not know, and a list that it cannot read, is reported, because silence
+    would look like approval. Other packages are not checked, and not listed.""",
     fix="Pin the release, specify the extra, or pass the file that was not read.",
     references=(_PIP_INDEX,),
 )

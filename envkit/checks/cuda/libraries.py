@@ -11,13 +11,14 @@ from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, onnx_on_windows
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
+from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.loader_path import folder_of, without_folders
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.builds import bring, fresh
 from envkit.checks.frameworks.installs import (
     capable_gpus,
@@ -29,7 +30,7 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
     pip,
 )
-from envkit.model import Environment, LibraryUse, Message, PythonEnvironment
+from envkit.model import Environment, LibraryUse, MachineKind, Message, PythonEnvironment
 from envkit.probe.sonames import package_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if set_of_onnx := libraries_of_onnx(environment, matrix, said(environment, "libcudart-missing"), wanted):
         return set_of_onnx
+    if "cusparseLt" in library and kind(environment) is MachineKind.JETSON:
+        return remedy(
+            environment,
+            "Install cuSPARSELt with the script that NVIDIA's installation guide for PyTorch on Jetson uses: the wheel "
+            "on PyPI is for servers, and JetPack does not include the library.",
+            "jetson-cusparselt",
+        )
     python = named_python(environment)
     finds = (
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")

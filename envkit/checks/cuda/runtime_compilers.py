@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import toolkit_row
 from envkit.checks.engine.command import PATH, REQUIREMENT, export, fixed
+from envkit.checks.engine.evidence import unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -170,7 +171,7 @@ def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> 
     elif not users:
         yield nothing_to_judge(environment, "framework that uses XLA on CUDA")
     elif not looked:
-        yield unknown(f"{title} was not probed")
+        yield unknown(unseen(environment, title))
     else:
         for item in looked:
             path = item.python.build_tools[tool]

@@ -11,7 +11,7 @@ from envkit.checks.cuda.asked import only_asked
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, one_toolkit
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
-from envkit.checks.engine.evidence import known, not_looked, only_told
+from envkit.checks.engine.evidence import known, not_looked, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
@@ -143,7 +143,7 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
     else:
-        yield not_looked(environment, "nvcc and CUDA toolkits were not probed", "nvcc", "cuda_toolkits")
+        yield not_looked(environment, unseen(environment, "nvcc and CUDA toolkits"), "nvcc", "cuda_toolkits")
 
 
 def _named_in_vain(environment: Environment) -> Outcome:

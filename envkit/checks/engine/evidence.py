@@ -88,6 +88,23 @@ _NAMES = {  # of facts whose path says little to a reader
 }
 
 
+_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
+_IN_PARTS = ("the kernel log",)  # of which a text may quote some lines
+
+
+def unseen(environment: Environment, what: str) -> str:
+    """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
+    if environment.origin != PASTED:
+        return f"envkit did not probe {what}"
+    return f"the text does not show {what.replace('the ', 'the whole ') if what in _IN_PARTS else what}"
+
+
+def named_fact(path: str) -> str:
+    """The fact at `path` in a sentence: with its article."""
+    words = in_words(path)
+    return words if words in _WITHOUT_ARTICLE or words.startswith("the ") else f"the {words}"
+
+
 def in_words(path: str) -> str:
     """What reports call the fact at `path`."""
     return _NAMES.get(path, path)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from envkit._startup.records import replace
-from envkit.checks.engine.evidence import in_words
+from envkit.checks.engine.evidence import named_fact, unseen
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.model import PASTED, Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
-_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
 _THE_TEXT = "the text "
-_LACKS = f"{_THE_TEXT}does not show"
 _EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
@@ -28,18 +26,18 @@ def proven(environment: Environment, finding: Finding) -> Finding:
     if finding.status is Status.SKIP:
         return _applicable(environment, finding)
     if finding.status is not Status.OK:
-        return replace(finding, title=_not_in_text(finding.title))
+        return finding
     paths = dict.fromkeys(_path(item) for item in finding.evidence)
     if len(paths) > 1 or any(_is_shown(environment, item) for item in finding.evidence):
         return finding
-    return _not_shown(finding, next(iter(paths), ""))
+    return _not_shown(environment, finding, next(iter(paths), ""))
 
 
 def _applicable(environment: Environment, finding: Finding) -> Finding:
     """The finding; "could not run" where all that it rests on is a fact of which the text says nothing."""
     if not finding.evidence or not all(_is_unsaid(environment, item) for item in finding.evidence):
         return finding
-    return _not_shown(finding, _path(finding.evidence[0]))
+    return _not_shown(environment, finding, _path(finding.evidence[0]))
 
 
 def _is_unsaid(environment: Environment, item: Evidence) -> bool:
@@ -48,22 +46,11 @@ def _is_unsaid(environment: Environment, item: Evidence) -> bool:
     return unknown or item.value == Problem.NOT_LOOKED.value
 
 
-def _not_shown(finding: Finding, path: str) -> Finding:
+def _not_shown(environment: Environment, finding: Finding, path: str) -> Finding:
     """The one sentence for all of which a text says nothing; a check may have said itself what the text lacks."""
-    words = in_words(path)
-    named = words if words in _WITHOUT_ARTICLE else f"the {words}"
-    title = f"{_LACKS} {named}" if path else "the text shows nothing that this check needs"
+    title = unseen(environment, named_fact(path)) if path else "the text shows nothing that this check needs"
     said = finding.title.startswith(_THE_TEXT)
     return replace(finding, status=Status.UNKNOWN, title=finding.title if said else title)
-
-
-def _not_in_text(title: str) -> str:
-    """What was not probed, as a reader of the text has it: nothing is probed in a text."""
-    for verb in (" was", " were"):
-        for asked in (" not probed", " not queried"):
-            if title.endswith(verb + asked):
-                return f"the text does not show {title.removesuffix(verb + asked)}"
-    return title.replace(" not probed", " not in this text")
 
 
 def _path(item: Evidence) -> str:

@@ -10,7 +10,15 @@ from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS as PCI_ADDRESS
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.evidence import in_words, known, managed_elsewhere, not_looked, without_gpu
+from envkit.checks.engine.evidence import (
+    in_words,
+    known,
+    managed_elsewhere,
+    named_fact,
+    not_looked,
+    unseen,
+    without_gpu,
+)
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.engine.likened import likened
 from envkit.checks.engine.messages import all_messages, by_messages, complained
@@ -34,7 +42,6 @@ _WORDS = {
     Problem.DENIED: "not readable by this user",
     Problem.UNPARSABLE: "not understood",
     Problem.TIMED_OUT: "did not answer in time",
-    Problem.NOT_LOOKED: "not probed",
 }
 
 
@@ -48,7 +55,10 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
         findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
         findings = [_meant(environment, each) if declared[each.id].of_missing_gpu else each for each in findings]
     failed = [finding for finding in findings if finding.status is Status.FAIL]
-    linked = [_link(environment, finding, declared[finding.id], failed) for finding in weighed(environment, findings)]
+    warned = [finding.id for finding in findings if finding.status is Status.WARN]
+    linked = [
+        _link(environment, finding, declared[finding.id], failed, warned) for finding in weighed(environment, findings)
+    ]
     linked = likened(environment, linked, declared)
 
     def key(finding: Finding) -> tuple[int, bool, int, int]:
@@ -120,14 +130,18 @@ def plugins_of(findings: Iterable[Finding]) -> list[str]:
     return sorted({finding.plugin for finding in findings if finding.plugin})
 
 
-def _link(environment: Environment, finding: Finding, check: Check, failures: Sequence[Finding]) -> Finding:
+def _link(
+    environment: Environment, finding: Finding, check: Check, failures: Sequence[Finding], warned: Sequence[str]
+) -> Finding:
     """The finding with its cause where one failed: it goes away with that one, and has no remedy of its own.
 
-    Another one gets its remedy as this place needs it.
+    A symptom has one that only warned, too. Another finding gets its remedy as this place needs it.
     """
     judged = finding.status in (Status.FAIL, Status.WARN, Status.UNKNOWN)
     failed = [each.id for each in failures if check.between_gpus or not _of_another_gpu(finding, each)]
     causes = failed if check.symptom else [id for id in check.explained_by if id in failed]
+    if check.symptom and finding.status is Status.WARN:
+        causes = [*causes, *(id for id in check.explained_by if id in warned)]
     cause = next((id for id in causes if judged and id != finding.id), None)
     if cause:
         return replace(finding, because_of=cause, remedy=None)
@@ -213,7 +227,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     seen = {path: fact(environment, path) for path in paths}
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
-        return _missing(unsure, seen[unsure])
+        return _missing(environment, unsure, seen[unsure])
     unknown = [path for path in paths if not seen[path].known]
     title = f"not enough is known to check this{_listed(unknown if seen else ['messages'])}"
     return not_looked(environment, title, *paths)
@@ -243,16 +257,20 @@ def _unmet(check: Check, environment: Environment) -> Outcome | None:
     for path in check.needs:
         observed = fact(environment, path)
         if not observed.known:
-            return _missing(path, observed)
+            return _missing(environment, path, observed)
     if check.any_of and not any(fact(environment, path).known for path in check.any_of):
-        return _missing(check.any_of[0], fact(environment, check.any_of[0]))
+        return _missing(environment, check.any_of[0], fact(environment, check.any_of[0]))
     return None
 
 
-def _missing(path: str, observed: Observed[object]) -> Outcome:
+def _missing(environment: Environment, path: str, observed: Observed[object]) -> Outcome:
     problem = observed.problem or Problem.NOT_LOOKED
     status = Status.SKIP if problem is Problem.ABSENT else Status.UNKNOWN
-    words = f"{in_words(path)} {_WORDS[problem]}" + (f" ({observed.detail})" if observed.detail else "")
+    if problem is Problem.NOT_LOOKED:
+        words = unseen(environment, named_fact(path))
+    else:
+        words = f"{in_words(path)} {_WORDS[problem]}"
+    words += f" ({observed.detail})" if observed.detail else ""
     return Outcome(status, words, evidence=(Evidence(path, problem.value, observed.source),))
 
 

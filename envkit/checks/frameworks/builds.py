@@ -119,7 +119,13 @@ def _works(environment: Environment, matrix: Matrix) -> str:
     """That a build was chosen for what is known: a text may describe a GPU or a driver alone."""
     if environment.origin != PASTED:
         return "works on this machine"
-    return "supports this GPU" if capable_gpus(environment, matrix) else "suits what the text describes"
+    return (
+        "supports this GPU"
+        if capable_gpus(environment, matrix)
+        else "works with this driver"
+        if environment.driver.user_space.known
+        else "suits what the text shows"
+    )
 
 
 def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, Word, fixed, run
-from envkit.checks.engine.evidence import known, only_told
+from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -171,7 +171,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         yield reported
     elif not looked:
         yield (
-            unknown("the packages in the home directory were not probed")
+            unknown(unseen(environment, "the packages in the home directory"))
             if only_told(environment)
             else nothing_to_judge(environment, "Python environment")
         )
@@ -223,7 +223,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
             evidence=[Evidence("pythons.shadowing_modules", "none")],
         )
     else:
-        yield unknown("the working directory was not probed")
+        yield unknown(unseen(environment, "the working directory"))
 
 
 def _renamed(path: str) -> Command:
@@ -296,7 +296,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
         title = f"The disk is full: {where}" if where else ""
         yield _DISK_FULL.found([*message_evidence(environment, messages), *evidence], title=title)
     elif not places:
-        yield unknown("free space was not probed", evidence=[known(environment, "system.free_bytes")])
+        yield unknown(unseen(environment, "free space"), evidence=[known(environment, "system.free_bytes")])
     elif any(item.framework.cuda for item in installs(environment)):
         yield skip("a CUDA framework is installed already", evidence=evidence)
     elif tight:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.cuda_versions import NO_DRIVER
 from envkit.checks.engine.command import REQUIREMENT, fixed, run
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
@@ -130,7 +130,7 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
     if reported := _NATIVE.reported(environment):
         yield reported
     elif not environment.system.os.known:
-        yield unknown("the operating system was not probed")
+        yield unknown(unseen(environment, "the operating system"))
     elif not _is_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os", environment.system.os.get().os_id)])
     elif late:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import whole_number
 from envkit.checks.engine.command import export, fixed, run
-from envkit.checks.engine.evidence import known, many
+from envkit.checks.engine.evidence import known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -133,7 +133,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     if order == "PCI_BUS_ID":
         yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs like nvidia-smi", evidence=listing)
     elif not environment.variables.known:
-        yield unknown("the variables were not probed", evidence=listing)
+        yield unknown(unseen(environment, "the variables"), evidence=listing)
     elif order is None and not _by_number(environment):
         yield ok("no GPU is chosen by its number", evidence=listing)
     elif order is None and _fastest_first(environment, matrix):
@@ -264,7 +264,7 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     elif environment.variables.known:
         yield ok(f"{VISIBLE} is not set", evidence=evidence)
     else:
-        yield unknown("the variables were not probed")
+        yield unknown(unseen(environment, "the variables"))
 
 
 def _shown_none(environment: Environment) -> str:
@@ -292,7 +292,9 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     reported = _NOT_THERE.reported(environment)
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         nothing = (
-            skip(f"{VISIBLE} lists no GPU") if environment.variables.known else unknown("the variables were not probed")
+            skip(f"{VISIBLE} lists no GPU")
+            if environment.variables.known
+            else unknown(unseen(environment, "the variables"))
         )
         yield reported or nothing
         return
@@ -315,7 +317,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
             impact="CUDA shows none if the first item of the list is not a GPU of this machine.",
         )
     elif gpus is None:
-        yield unknown("the GPUs were not probed", evidence=evidence)
+        yield unknown(unseen(environment, "the GPUs"), evidence=evidence)
     else:
         yield ok(f"every item of {VISIBLE} is a GPU", evidence=evidence)
 

@@ -11,7 +11,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
 from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
@@ -295,7 +295,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif not needs:
         yield nothing_to_judge(environment, "compiled GPU package")
     elif not glibc.known:
-        yield unknown("the system's glibc was not probed", evidence=[known(environment, "system.glibc")])
+        yield unknown(unseen(environment, "the system's glibc"), evidence=[known(environment, "system.glibc")])
     else:
         need, why, python = max(needs, key=lambda item: item[0])
         evidence = [known(environment, "system.glibc"), Evidence("pythons.glibc_needed", str(need), why)]

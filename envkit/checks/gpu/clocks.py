@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import not_looked
+from envkit.checks.engine.evidence import not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.managers import managers
@@ -17,12 +17,11 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus, share_of_power
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
+from envkit.model.clock_reasons import HARDWARE_HEAT, HEAT, IDLE, POWER_BRAKE, SLOWDOWN, in_words
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-# NVML's clock event bits (nvml.h); 0x1 idle, 0x2 application clocks and 0x4 software power cap are no faults
-_IDLE, _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL, _POWER_BRAKE = 0x1, 0x8, 0x20, 0x40, 0x80
 _TOLERANCE_W = 1.0
 _SHARE = 0.8  # of a card's power, which costs a few percent of its speed
 _FANS = regex(r"GeForce|TITAN")
@@ -34,7 +33,7 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
     laptop = any(gpu.laptop for gpu in gpus) or (not gpus and "laptop" in managers(environment))
     watts = share_of_power(gpus, _SHARE) if not laptop else None
-    hot = [gpu for gpu, bits in _reasons(environment) if bits & (_SW_THERMAL | _HW_THERMAL)]
+    hot = [gpu for gpu, bits in _reasons(environment) if bits & (HEAT | HARDWARE_HEAT)]
     index = hot[0].index if len(hot) == 1 else None
     limits = [gpu.power_limit_w for gpu in hot or gpus_of(environment) if gpu.power_limit_w is not None]
     if watts and limits and watts >= min(limits):
@@ -97,9 +96,7 @@ def _reasons(environment: Environment) -> list[tuple[Gpu, int]]:
 
 
 def _reason(environment: Environment, gpu: Gpu) -> Evidence:
-    from envkit.ingest.smi_fields import reasons_in_words
-
-    return field_evidence(environment, gpu, "throttle_reasons", reasons_in_words(gpu.throttle_reasons or 0))
+    return field_evidence(environment, gpu, "throttle_reasons", in_words(gpu.throttle_reasons or 0))
 
 
 def _laptops(environment: Environment, matrix: Matrix) -> set[int]:
@@ -114,7 +111,7 @@ def _cooled_to_a_target(environment: Environment, matrix: Matrix) -> set[int]:
 
 
 def _hot_bits(by_design: bool) -> int:
-    return _HW_THERMAL if by_design else _SW_THERMAL | _HW_THERMAL
+    return HARDWARE_HEAT if by_design else HEAT | HARDWARE_HEAT
 
 
 @check(
@@ -136,7 +133,7 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """
     reasons = _reasons(environment)
     cooled = _cooled_to_a_target(environment, matrix)
-    hot = [gpu for gpu, bits in reasons if bits & _hot_bits(gpu.index in cooled) and not bits & _IDLE]
+    hot = [gpu for gpu, bits in reasons if bits & _hot_bits(gpu.index in cooled) and not bits & IDLE]
     for gpu in hot:
         yield _HOT.found(
             [_reason(environment, gpu)],
@@ -192,13 +189,13 @@ def _rests(gpu: Gpu) -> bool:
 
 
 def _held(bits: int) -> bool:
-    slowed = bits & _POWER_BRAKE or (bits & _HW_SLOWDOWN and not bits & _HW_THERMAL)
-    return bool(slowed and not bits & _IDLE)
+    slowed = bits & POWER_BRAKE or (bits & SLOWDOWN and not bits & HARDWARE_HEAT)
+    return bool(slowed and not bits & IDLE)
 
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
-        return not_looked(environment, "the reasons for the current clocks were not queried", "gpus")
+        return not_looked(environment, unseen(environment, "the reasons for the current clocks"), "gpus")
     evidence = [_reason(environment, gpu) for gpu, _ in reasons[:4]]
     return ok(title, evidence=evidence)
 

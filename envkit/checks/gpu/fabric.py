@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, managed_elsewhere
+from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, managed_elsewhere, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import complained, message_evidence, named, seen
@@ -216,7 +216,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif stopped:
         yield ok("there is no sign that CUDA is waiting for a Fabric Manager", evidence=told)
     else:
-        yield unknown("NVSwitches or Fabric Manager were not probed", evidence=facts)
+        yield unknown(unseen(environment, "NVSwitches or Fabric Manager"), evidence=facts)
 
 
 def _in_trouble(environment: Environment) -> bool:
@@ -272,7 +272,9 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     elif reported := _VERSIONS.reported(environment):
         yield reported
     else:
-        yield skip("no Fabric Manager is installed") if version.absent else unknown("Fabric Manager was not probed")
+        yield (
+            skip("no Fabric Manager is installed") if version.absent else unknown(unseen(environment, "Fabric Manager"))
+        )
 
 
 @check(
@@ -297,7 +299,7 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
         yield (
             ok("Fabric Manager has not failed", evidence=evidence)
             if state.known or state.absent
-            else unknown("Fabric Manager was not probed")
+            else unknown(unseen(environment, "Fabric Manager"))
         )
     elif failed and fabric_ready(environment):
         yield ok("every GPU has joined the fabric", evidence=evidence)
@@ -359,4 +361,4 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
     elif messages:
         yield skip("Fabric Manager is the cause")
     else:
-        yield unknown("CUDA was not queried")
+        yield unknown(unseen(environment, "CUDA"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import PROCESS, run
-from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked
+from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -294,7 +294,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
             "no GPU memory is held by dead processes", evidence=[field_evidence(environment, listed[0], "processes")]
         )
     else:
-        yield not_looked(environment, "the processes on the GPUs were not queried", "gpus")
+        yield not_looked(environment, unseen(environment, "the processes on the GPUs"), "gpus")
 
 
 def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:

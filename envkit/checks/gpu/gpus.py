@@ -10,6 +10,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.pci import pci_address
 from envkit.model import Environment, Gpu, Observed, PciGpu
+from envkit.model.clock_reasons import HELD_DOWN, IDLE
 from envkit.model.kept import kept
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 BUSY_PERCENT = 80  # utilisation from which clocks and link speed are those of work, not of idling
-_IDLE, _HELD_DOWN = 0x1, 0x4 | 0x8 | 0x20 | 0x40 | 0x80  # NVML's clock event bits: power caps, slowdowns, heat
 _NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
 _RACK = regex(r"\bGB[23]00\b")
 _GRACE = regex(r"\bG[HB]\d{2,3}\b")
@@ -94,7 +94,7 @@ def _held_down(reasons: int | None) -> bool | None:
     """Whether something holds the clocks down, which only work makes necessary; None where that is not told."""
     if reasons is None:
         return None
-    return False if reasons & _IDLE else True if reasons & _HELD_DOWN else None
+    return False if reasons & IDLE else True if reasons & HELD_DOWN else None
 
 
 @kept

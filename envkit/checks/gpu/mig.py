@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import GPU, fixed, run
-from envkit.checks.engine.evidence import not_looked
+from envkit.checks.engine.evidence import not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import named, seen
@@ -32,7 +32,7 @@ def _divided(environment: Environment) -> list[Gpu]:
 
 def _without_mig(environment: Environment) -> Outcome:
     if not environment.gpus.known:
-        return not_looked(environment, "whether MIG is on was not queried", "gpus")
+        return not_looked(environment, unseen(environment, "whether MIG is on"), "gpus")
     return skip("MIG is off", evidence=[field_evidence(environment, gpu, "mig_mode") for gpu in gpus_of(environment)])
 
 
@@ -115,7 +115,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                 subject=name_of(gpu),
             )
         elif gpu.mig_instances is None:
-            yield unknown("MIG is on; its instances were not queried", subject=name_of(gpu))
+            yield unknown(f"MIG is on; {unseen(environment, 'its instances')}", subject=name_of(gpu))
         else:
             yield ok(
                 f"{len(gpu.mig_instances)} MIG instances",

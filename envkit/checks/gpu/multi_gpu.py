@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
+from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import named, only_shown, seen
@@ -181,7 +181,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         )
     else:
         links = [field_evidence(environment, gpu, "nvlinks_active") for gpu in gpus_of(environment)[:1]]
-        yield skip("these GPUs have no NVLink", evidence=links) if links else unknown("NVLink was not queried")
+        yield skip("these GPUs have no NVLink", evidence=links) if links else unknown(unseen(environment, "NVLink"))
 
 
 def _equals(gpu: Gpu) -> tuple[str, bool]:
@@ -259,7 +259,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
         yield skip("not checked in virtual machines, which depend on the IOMMU")
     elif not mode.known:
-        yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
+        yield skip("no IOMMU") if mode.absent else unknown(unseen(environment, "the IOMMU"), evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and only_shown(environment) and all_work(environment, matrix):
@@ -292,7 +292,7 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield reported if cards or not _of_other_cards(environment, matrix) else replace(reported, title=_PEERLESS)
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
-        yield skip("fewer than two affected GPUs") if several else unknown("the GPUs were not probed")
+        yield skip("fewer than two affected GPUs") if several else unknown(unseen(environment, "the GPUs"))
     else:
         names = Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)
         yield ok(f"{len(cards)} GeForce cards without peer access; no program hung", evidence=[names])

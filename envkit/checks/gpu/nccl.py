@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.command import INTERFACES, PROGRAM, fixed, run
-from envkit.checks.engine.evidence import kind, known, only_told
+from envkit.checks.engine.evidence import kind, known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -151,7 +151,8 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported := _NO_INTERFACE.reported(environment):
         yield reported
     elif settings and not interfaces.known:
-        yield unknown("an interface is set, but the machine's interfaces were not probed")
+        interfaces_unseen = unseen(environment, "the machine's interfaces")
+        yield unknown(f"an interface is set, but {interfaces_unseen}")
     elif environment.variables.known or environment.nccl_config.known:
         words = (
             ", ".join(f"{name}={value}" for name, (value, _) in settings.items())
@@ -159,7 +160,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         )
         yield ok(words, evidence=[known(environment, "network_interfaces")])
     else:
-        yield unknown("the variables were not probed")
+        yield unknown(unseen(environment, "the variables"))
 
 
 def _settings(environment: Environment) -> dict[str, tuple[str, str]]:
@@ -198,14 +199,16 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     if reported := _LOCKED.reported(environment):
         yield reported
     elif not limit.known:
-        yield unknown("the limit was not probed", evidence=facts)
+        yield unknown(unseen(environment, "the limit"), evidence=facts)
     elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
         title = f"Only {limit.get() // 1024} KiB of memory can be locked, on a machine with RDMA"
         yield _LOCKED.found(facts, title=title, status=Status.WARN)
     elif devices.known and devices.get():
         yield ok("the locked-memory limit is high enough", evidence=facts)
     else:
-        yield skip("there is no RDMA device") if devices.known or devices.absent else unknown("RDMA was not probed")
+        yield (
+            skip("there is no RDMA device") if devices.known or devices.absent else unknown(unseen(environment, "RDMA"))
+        )
 
 
 @check(
@@ -233,11 +236,11 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
         elif peer.known:
             yield ok("GPUDirect RDMA is available", evidence=facts)
         else:
-            yield unknown("the loaded modules were not probed", evidence=facts)
+            yield unknown(unseen(environment, "the loaded modules"), evidence=facts)
     elif devices.known or devices.absent:
         yield skip("there is no RDMA device, or no driver")
     else:
-        yield unknown("RDMA devices were not probed")
+        yield unknown(unseen(environment, "RDMA devices"))
 
 
 def _dma_buf(environment: Environment) -> bool | None:
@@ -278,7 +281,7 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif size.known:
         yield ok(f"/dev/shm has {size.get() // 1024**2} MiB", evidence=facts)
     else:
-        yield unknown("the size of /dev/shm was not probed", evidence=facts)
+        yield unknown(unseen(environment, "the size of /dev/shm"), evidence=facts)
 
 
 def _used(environment: Environment) -> bool:

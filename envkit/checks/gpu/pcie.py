@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked
+from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
@@ -85,7 +85,7 @@ def _line_alone(environment: Environment, gpus: tuple[SeenGpu, ...]) -> Outcome:
         return ok(f"the link is narrow: {_BY_CABLE}", evidence=[*told, *outside])
     if told and any(gpu.laptop for gpu in gpus):
         return ok("laptops are built with fewer lanes", evidence=told)
-    return not_looked(environment, "no GPU's PCIe link was probed")
+    return not_looked(environment, unseen(environment, "the PCIe link of any GPU"))
 
 
 def _widths(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:

@@ -62,9 +62,11 @@ _MPS = Fault(
 _REFUSED = Fault(
     "gpu-refused-in-vm",
     "The driver refuses the GPU inside a virtual machine",
-    impact="The card is detected but does not start (code 43 on Windows), although it works on the host.",
+    impact="The guest detects the card, but its driver cannot start it (Windows shows code 43).",
     remedy="Install driver branch 465 or newer in the guest, which no longer refuses the GPU. With an older one, hide "
-    "the hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id).",
+    "the hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id). "
+    'If the log says "Failed to copy vbios to system memory", give the guest a copy of the card\'s VBIOS (libvirt: '
+    "<rom file='FILE'/>; Proxmox: romfile=FILE).",
     steps=(fixed("virsh edit GUEST"),),
 )
 

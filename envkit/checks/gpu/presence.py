@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, without_gpu
+from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, unseen, without_gpu
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, only_shown, seen
@@ -137,7 +137,7 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         path = "system.prime_profile" if switch.known else "pci_gpus"
         yield ok("no GPU is turned off", evidence=[known(environment, path)])
     else:
-        yield unknown("whether a GPU is turned off was not probed")
+        yield unknown(unseen(environment, "whether a GPU is turned off"))
 
 
 def _asleep_without_driver(environment: Environment) -> list[PciGpu]:

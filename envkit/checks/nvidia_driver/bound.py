@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
@@ -98,9 +98,9 @@ _NOVA = Fault(
     "nova-core-bound",
     "NovaCore is bound to the GPU instead of NVIDIA's driver",
     impact=_HELD,
-    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and reboot. The first command does so only "
-    "if NVIDIA's module exists for this kernel: otherwise there would be no display driver. To undo it, remove "
-    "the file that it writes.",
+    remedy="If NVIDIA's module exists for this kernel (otherwise there would be no display driver), block NovaCore "
+    "(nova_core and nova_drm) with a file in /etc/modprobe.d, rebuild the initramfs, and reboot. To undo it, remove "
+    "that file.",
     actions=("block-nova", "initramfs", "reboot"),
 )
 
@@ -241,7 +241,7 @@ def _drivers_known(environment: Environment) -> bool:
 def _free(environment: Environment, title: str) -> Outcome:
     if _drivers_known(environment):
         return ok(title, evidence=[_holder(environment, gpu) for gpu in _pci(environment)])
-    return unknown("the drivers bound to the GPUs were not probed")
+    return unknown(unseen(environment, "the drivers bound to the GPUs"))
 
 
 def _pci(environment: Environment) -> tuple[PciGpu, ...]:

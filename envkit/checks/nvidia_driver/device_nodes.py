@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import GROUP, fixed, run
-from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many
+from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import appliance, in_container, managers
@@ -131,7 +131,7 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     elif reported := _NO_NODES.reported(environment):
         yield reported
     elif nodes is None:
-        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown(unseen(environment, "the device files"), evidence=[known(environment, "driver.device_nodes")])
     elif not loaded(environment):
         yield skip("without a loaded kernel module, there are no device files")
     elif missing := _missing(environment, nodes):
@@ -200,7 +200,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     elif observed.known or observed.absent:
         yield skip("there are no device files")
     else:
-        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown(unseen(environment, "the device files"), evidence=[known(environment, "driver.device_nodes")])
 
 
 def _reported_closed(environment: Environment) -> Outcome | None:
@@ -302,13 +302,17 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
         yield reported if not _uvm_present(environment) else _uvm_ready(environment)
     elif not loaded(environment):
         not_loaded = loaded(environment) is False
-        yield skip("the driver itself is not loaded") if not_loaded else unknown("the kernel modules were not probed")
+        yield (
+            skip("the driver itself is not loaded")
+            if not_loaded
+            else unknown(unseen(environment, "the kernel modules"))
+        )
     elif absent:
         yield _uvm_to_come(environment, absent)
     elif _uvm_present(environment):
         yield _uvm_ready(environment)
     else:
-        yield unknown("whether nvidia_uvm is loaded was not probed")
+        yield unknown(unseen(environment, "whether nvidia_uvm is loaded"))
 
 
 def _tried(environment: Environment) -> tuple[Evidence, ...]:

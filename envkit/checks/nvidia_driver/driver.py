@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import NO_PCI_GPU, known
+from envkit.checks.engine.evidence import NO_PCI_GPU, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -161,7 +161,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     elif reported := _on_login_node(environment) or _beside_a_build(environment):
         yield reported
     else:
-        yield unknown("not every possible driver location was probed")
+        yield unknown(unseen(environment, "every possible location of a driver"))
 
 
 def _on_login_node(environment: Environment) -> Outcome | None:
@@ -244,7 +244,7 @@ def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterat
     elif evidence := _proof(environment):
         yield _not_loaded(environment, evidence)
     else:
-        yield unknown("whether the kernel module is loaded was not probed")
+        yield unknown(unseen(environment, "whether the kernel module is loaded"))
 
 
 def _proof(environment: Environment) -> list[Evidence]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_looked
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
 from envkit.checks.engine.managers import managers
@@ -122,7 +122,7 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
     gpus = seen_gpus(environment, matrix)
     if version is None or not gpus:
         yield _DROPPED.reported(environment) or not_looked(
-            environment, "the driver's version or the GPU was not probed"
+            environment, unseen(environment, "the driver's version or the GPU")
         )
         return
     branch = branch_number(version, matrix, driver_platform(environment))
@@ -233,7 +233,7 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
         yield ok(f"the {_word(fault)} module supports every GPU that is shown", evidence=evidence)
     elif is_open is None or not gpus:
         yield fault.reported(environment, remedy=_by_akmods(environment, fault), branch=branch) or not_looked(
-            environment, "the kernel module's flavor or the GPU was not probed"
+            environment, unseen(environment, "the kernel module's flavor or the GPU")
         )
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -276,7 +276,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
     elif reported := _NO_HEADERS.reported(environment, title=title_in_container(environment)):
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
-        yield unknown("headers or DKMS were not probed", evidence=[known(environment, "kernel.headers")])
+        yield unknown(unseen(environment, "headers or DKMS"), evidence=[known(environment, "kernel.headers")])
     elif not dkms_entries(environment):
         yield skip("DKMS does not build this driver; a prebuilt module needs no headers")
     else:
@@ -329,7 +329,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
         yield skip("DKMS does not build this driver")
     else:
-        yield unknown("the state of DKMS was not probed")
+        yield unknown(unseen(environment, "the state of DKMS"))
 
 
 def _built(environment: Environment) -> Outcome | None:
@@ -392,9 +392,9 @@ def _signature(environment: Environment) -> Outcome:
         return skip("Secure Boot is on, but the running kernel has no module that it could reject", evidence=evidence)
     files_seen = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
     if any(file.signed is False for file in own):
-        return _UNSIGNED.found(
-            [*evidence, *files_seen], title="Secure Boot is on and the driver's module is not signed"
-        )
+        title = "Secure Boot is on and the driver's module is not signed"
+        return _UNSIGNED.found([*evidence, *files_seen], title=title)
     if all(file.signed for file in own):
-        return unknown("Secure Boot is on; whether the module's key is enrolled was not probed", evidence=evidence)
+        title = f"Secure Boot is on; {unseen(environment, 'whether the key of the module is enrolled')}"
+        return unknown(title, evidence=evidence)
     return unknown("Secure Boot is on; whether the module is signed could not be read", evidence=evidence)

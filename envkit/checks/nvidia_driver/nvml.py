@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
-from envkit.checks.engine.evidence import (
-    NO_PCI_GPU,
-    driver_lives_elsewhere,
-    kind,
-    known,
-    many,
-    not_looked,
-)
+from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import appliance, managers
@@ -237,7 +230,7 @@ def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
         f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "
-        "that sudo fuser -v /dev/nvidia* lists; if that fails, reboot. Reinstalling the driver does not help.",
+        "that `sudo fuser -v /dev/nvidia*` lists; if that fails, reboot. Reinstalling the driver does not help.",
         "reload-module",
     )
 
@@ -289,7 +282,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     elif codes:
         yield _NO_NVML.found(codes)
     else:
-        yield unknown("the driver's libraries were not probed")
+        yield unknown(unseen(environment, "the driver's libraries"))
 
 
 @check(
@@ -324,7 +317,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
     else:
-        yield not_looked(environment, "the driver was not queried", *paths)
+        yield not_looked(environment, unseen(environment, "the driver"), *paths)
 
 
 _ONE_GPU = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -65,7 +65,9 @@ _MIXED = Fault(
     "Driver packages from several sources conflict",
     impact="The libraries and the module may not match until this is fixed.",
     remedy="Choose one source and repair the packages. The third command only shows what the last one would do; if "
-    "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages.",
+    "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages. "
+    "If dpkg stops because it is trying to overwrite a file of another package, remove that package first: `sudo dpkg "
+    "--remove --force-depends PACKAGE`.",
     actions=("repair-packages",),
 )
 _FINISH = (
@@ -111,7 +113,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     elif observed.known or observed.absent:
         yield ok("no automatic upgrade since the last boot", evidence=[known(environment, "package_changes")])
     else:
-        yield unknown("the log of automatic upgrades was not probed")
+        yield unknown(unseen(environment, "the log of automatic upgrades"))
 
 
 @check(
@@ -153,7 +155,7 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
             "the driver comes from a single install method", evidence=[known(environment, "driver.runfile_installed")]
         )
     else:
-        yield unknown("the driver's files were not probed")
+        yield unknown(unseen(environment, "the driver's files"))
 
 
 def _library_versions(environment: Environment) -> dict[str, str]:
@@ -236,4 +238,4 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif environment.packages.known:
         yield skip("no driver is installed from a system package")
     else:
-        yield unknown("the system's packages were not probed", evidence=[known(environment, "packages")])
+        yield unknown(unseen(environment, "the system's packages"), evidence=[known(environment, "packages")])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere, not_looked
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen, subject_of
@@ -94,7 +94,7 @@ def log_unread(environment: Environment) -> Outcome:
     return unknown(
         "not checked: the kernel log is not readable by this user (try sudo)"
         if environment.kernel.log.problem and environment.kernel.log.problem.value == "denied"
-        else "the kernel log was not probed",
+        else unseen(environment, "the kernel log"),
         evidence=[known(environment, "kernel.log")],
     )
 
@@ -260,7 +260,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     elif environment.gpus.known or dead.known:
         yield ok("the driver initialized every GPU it owns", evidence=[known(environment, "driver.uninitialised_gpus")])
     else:
-        yield not_looked(environment, "whether the driver started the GPUs was not probed")
+        yield not_looked(environment, unseen(environment, "whether the driver started the GPUs"))
 
 
 def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:

@@ -144,7 +144,7 @@ told_by_program(
         "The program used CUDA before it forked its worker processes",
         impact="The workers cannot use the GPU.",
         remedy="Start the workers with spawn: call torch.multiprocessing.set_start_method('spawn') first. For vLLM, "
-        "set the variable below. Or do not use CUDA before the workers start.",
+        "set VLLM_WORKER_MULTIPROC_METHOD=spawn. Or do not use CUDA before the workers start.",
         steps=(export("VLLM_WORKER_MULTIPROC_METHOD", "spawn"),),
         status=Status.WARN,
     ),
@@ -159,7 +159,7 @@ told_by_program(
     Fault(
         "ranks-share-a-gpu",
         "Two ranks of one job use the same GPU",
-        impact="NCCL refuses to start.",
+        impact="NCCL stops with an error when the job starts.",
         remedy="Give each process its own GPU: start it with torchrun, and call "
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs.",
         steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import whole_number
 from envkit.checks.engine.command import export, run
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.references import threads
@@ -75,7 +75,7 @@ def more_threads_than_processors(environment: Environment, matrix: Matrix) -> It
     here = variables(environment)
     asked = {name: whole_number(here.get(name, "").split(",")[0].strip()) for name in _THREADS if name in here}
     if not counts:
-        yield unknown("the processors were not probed")
+        yield unknown(unseen(environment, "the processors"))
         return
     path, most = min(counts, key=lambda pair: pair[1])
     too_many = {name: number for name, number in asked.items() if number is not None and number > most}

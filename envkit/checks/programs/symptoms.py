@@ -30,5 +30,6 @@ told_by_program(
     rank=30,
     references=threads("pytorch/pytorch#99137", "pytorch/pytorch#16936"),
     symptom=True,
+    explained_by=("tf-finds-no-driver",),
     of_missing_gpu=True,
 )

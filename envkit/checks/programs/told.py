@@ -24,6 +24,7 @@ def told_by_program(
     references: tuple[str, ...],
     fix: str = "",
     symptom: bool = False,
+    explained_by: tuple[str, ...] = (),
     of_missing_gpu: bool = False,
     past: Callable[[Environment, Matrix], str] = lambda environment, matrix: "",
 ) -> None:
@@ -50,6 +51,7 @@ def told_by_program(
         rank=rank,
         fix=fix,
         symptom=symptom,
+        explained_by=explained_by,
         of_missing_gpu=of_missing_gpu,
         references=references,
     )

@@ -34,7 +34,7 @@ _PODMAN = regex(r"^podman version (?P<version>\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", 
 @reader("docker info")
 def read(text: Text) -> Iterator[Clue]:
     """The engine as `docker info` describes it, and tools' versions."""
-    if text.holds("Server Version:") and text.holds("Runtimes:"):
+    if text.holds("Runtimes:") and (text.holds("Server Version:") or text.holds("Default Runtime:")):
         yield from _engine(text)
     for pattern, path, *needles in (
         (_CLIENT, "containers.docker_client", "Docker version"),

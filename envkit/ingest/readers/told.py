@@ -22,7 +22,7 @@ from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease
 from envkit.model.observed import TOLD
 
 _DRIVER = regex(
-    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: container| image| pod)?(?: [Vv]ersion|版本)?"
+    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber|[Дд]райвер\w?)(?: container| image| pod)?(?: [Vv]ersion|版本)?"
     r"(?: here| in use| installed| there| now)?(?: is| was| to|:| =)? ?v?(?P<after>\d{3}(?:"
     r"\.\d{2,3}){0,2})"
     r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
@@ -40,7 +40,7 @@ _DRIVER = regex(
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _DRIVER_WORDS = (
-    *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", " the ", "TX"),
+    *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", "райвер", " the ", "TX"),
     *("node", "host", "machine", "server", "cluster", "card"),
 )
 _FABRIC_MANAGER = regex(  # `my fabric manager from apt is 460.91.03`

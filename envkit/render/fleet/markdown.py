@@ -8,7 +8,7 @@ from envkit.checks.engine.evidence import many
 from envkit.fleet.model import Cluster, Drift, FleetReport
 from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
+from envkit.render.fleet_words import compared, expectation, explained, gap_words, left_words, shared_words
 from envkit.render.markdown_text import code, fenced, prose
 from envkit.render.reports import Look
 
@@ -30,8 +30,7 @@ def report(fleet: FleetReport, look: Look) -> str:
     if left:
         lines += ["#### Not checked", ""]
         lines += [
-            f"- {many(len(hosts), 'host')} {state.value}: {prose(reason)} {code(listed(hosts))}"
-            for state, reason, hosts in left
+            f"- {left_words(state, len(hosts))}: {prose(reason)} {code(listed(hosts))}" for state, reason, hosts in left
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -9,7 +9,7 @@ from envkit.checks.engine.findings import Status
 from envkit.fleet.model import Cluster, Drift, FleetReport, State
 from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
+from envkit.render.fleet_words import compared, expectation, explained, gap_words, left_words, shared_words
 from envkit.render.page import Page
 from envkit.render.reports import Look
 
@@ -26,7 +26,7 @@ def report(fleet: FleetReport, look: Look) -> str:
     for gap in fleet.gaps:
         lines += page.wrap(f"{gap_words(fleet, gap)}: {listed(gap.hosts)}", "  ", "")
     for state, reason, hosts in not_judged(fleet):
-        lines += page.title(Status.UNKNOWN, f"{many(len(hosts), 'host')} {state.value}: {reason or 'no reason given'}")
+        lines += page.title(Status.UNKNOWN, f"{left_words(state, len(hosts))}: {reason or 'no reason given'}")
         lines += page.labeled("Hosts", listed(hosts))
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -9,7 +9,7 @@ from envkit.install.unattended import DIRECTORY, MODE, script_path
 from envkit.render.installs import about, comments
 from envkit.render.yaml_text import literal
 
-USE = "Pass it as the user data of the instances, compressed if that is enough for your cloud: gzip -9 {file}"
+USE = "Pass it as the user data of the instances."
 _LIMIT_KB = 16  # of Amazon EC2, before it is compressed or after
 
 
@@ -20,10 +20,10 @@ def limit(text: str) -> str:
     size, packed = (len(data) // 1024 for data in (text.encode(), compress(text.encode())))
     if size < _LIMIT_KB:
         return ""
-    told = f"The user data is {size} kB long, {packed} kB compressed, and Amazon EC2 accepts at most {_LIMIT_KB} kB"
-    return (
-        f"{told}: {'compress it' if packed < _LIMIT_KB else 'serve it over HTTPS and pass #include with its address'}."
-    )
+    told = f"The user data is {size} kB, {packed} kB after gzip -9. Amazon EC2 accepts at most {_LIMIT_KB} kB:"
+    if packed < _LIMIT_KB:
+        return f"{told} there, pass the compressed file."
+    return f'{told} there, serve the file over HTTPS and pass the line "#include URL" instead.'
 
 
 def written(work: Installation, script: str) -> str:
