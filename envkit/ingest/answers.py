@@ -16,7 +16,8 @@ PROMPT = regex(
 _NOTE = regex(
     r"# ?(?:(?:right|yes|sure|expected|as expected|known|ok|of course)(?:[,;.]|\s{0,4}$)|[^\n]{0,100}?(?<!not )\b"
     r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless"
-    r"|not (?:needed|used|required|wanted|supposed to)|forgot"
+    r"|not (?:needed|used|required|wanted|supposed to)|forgot|(?:was|am|just|only) (?:only |just )?(?:curious|trying)"
+    r"|(?:I|we) (?:do not|don't|never|did not|didn't) (?:use|need|run|want)"
     r"|(?:my|wrong) (?:mistake|typo|env(?:ironment)?|python|shell"
     r"|terminal|folder))\b)",
     re.IGNORECASE,

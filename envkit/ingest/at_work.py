@@ -15,6 +15,7 @@ from envkit.ingest.computed import busy, computed, looks, used
 from envkit.ingest.dates import days_between, look_date
 from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
+from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import prose, troubled
@@ -54,6 +55,8 @@ _FAILS = regex(
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
 _DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
 _IS_READY = regex(r"^\s{2,12}Ready: {1,12}True$")
+_OBJECT = regex(r"\b(?:pod|job)s?[/ ](?P<name>[a-z0-9][\w.-]{2,80})")
+_ALL_RUN = regex(r" (?P<up>\d{1,2})/(?P=up) {1,8}Running ")
 _STATES = 8  # lines of a container's states
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
@@ -82,6 +85,8 @@ _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
 _OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshosts|qhost)\b")  # of a whole cluster
 _NODE_TOLD = regex(r"\b(?:drain\w{0,3}|xid|fall\w{0,3}|fell|down|offline|lost|dead)\b", re.IGNORECASE)
+_RANK = regex(r"^(?P<host>[A-Za-z][\w.-]{0,60}):\d{2,9}:\d{2,9} \[\d\] NCCL INFO ", re.MULTILINE)
+_NAME = regex(r"[\w.-]{2,60}")
 _TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc", "toolkit-missing/which-nvcc")
 _NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
 _BUILDS = regex(
@@ -122,7 +127,7 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return True
     if check == _NETWORK and not troubled(text) and _connected(text, offset):
         return True
-    if _OF_NODES.search(asked_by(text, offset)) and _not_of_nodes(text):
+    if _OF_NODES.search(asked_by(text, offset)) and (_not_of_nodes(text) or _of_idle_node(text, offset)):
         return True
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
@@ -177,6 +182,15 @@ def harmless(text: Text, offset: int) -> bool:
 def _not_of_nodes(text: Text) -> bool:
     """Whether the machine at hand has a driver that answers, and nobody writes of a node that is out of service."""
     return bool(answers_of_driver(text)) and not any(map(_NODE_TOLD.search, prose(text)))
+
+
+def _of_idle_node(text: Text, offset: int) -> bool:
+    """Whether the line is of a node that is none of those whose job computed later."""
+    at_work_there = {match["host"] for match in text.matches(_RANK, " NCCL INFO ", "on host ")}
+    row = _NAME.findall(text.line_at(offset))
+    return (
+        bool(at_work_there) and used(text) > offset and not at_work_there.intersection(row) and not asks_for_help(text)
+    )
 
 
 def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
@@ -295,12 +309,26 @@ def _of_pip(text: Text, offset: int) -> bool:
 
 def _event_is_over(text: Text, offset: int) -> bool:
     """Whether an event is days old, or Kubernetes tried again: what it told of started, and no pod waits."""
-    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset):
+    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset) or _started_since(text, offset):
         return True
     if not _EVENT.match(text.line_at(offset)):
         return False
     later = any(_STARTED.search(line) for line in _behind(text, offset))
     return later and _STATE.search(text.whole) is None
+
+
+def _started_since(text: Text, offset: int) -> bool:
+    """Whether it is an event of a pod that a list shows at work, or of which a later event says that it started."""
+    line = text.line_at(offset)
+    pod = _OBJECT.search(line) if _EVENT.match(line) else None
+    if pod is None:
+        return False
+    return any(
+        text.lines[index].startswith(pod["name"])
+        and _ALL_RUN.search(text.lines[index])
+        or (text.start(index) > offset and _STARTED.search(text.lines[index]))
+        for index in text.lines_with(pod["name"])
+    )
 
 
 def _runs_again(text: Text, offset: int) -> bool:

@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
 from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over
-from envkit.ingest.computed import computed, settled, used
+from envkit.ingest.computed import computed, draws, settled, used
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
-from envkit.ingest.trouble import troubled
+from envkit.ingest.trouble import fine_from, troubled
 from envkit.model import COMPLAINT, Message
+from envkit.model.kept import kept
 
 _MOST = 40  # places that are looked at: a log that repeats its words says nothing more
 _SEARCHED = 100_000  # characters at either end of the text
@@ -51,6 +52,7 @@ _PASSING = regex(
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} nvidia-vgpu-mgr\[\d{1,9}\]: cmd: 0x[0-9a-f]{8} failed\.$"
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
     r"|\d{3,10}(?:[._]\w{1,12})? {1,20}(?:\S{1,20} {1,20}){0,4}FAILED "
+    r"|[0-9a-f]{4}:(?:err|fixme|warn):[a-z0-9_]{2,16}:|(?:err|warn|info): {1,6}\S"
     r"|W\d{4} [^\n]{0,80}autotuner\.cc"
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|(?:\d{4}-\d\d-\d\d[T ][\d:.]{8,16}\S{0,6} )?[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
@@ -78,11 +80,13 @@ _STOPPED = regex(
     r"|segfault|segmentation fault|killed|\bnccl\b(?! info)|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
     re.IGNORECASE,
 )  # what stopped a program, or the driver
+_LONGEST_TRACE = 40  # lines
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
 _OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
 
 
+@kept
 def complaints(text: Text) -> tuple[Message, ...]:
     """The first place where the text states a failure, as a message that no check explains; none where it does not."""
     return tuple(_complaints(text))
@@ -95,15 +99,13 @@ def _complaints(text: Text) -> Iterator[Message]:
             return
         line = text.line_at(match.start())
         over = ended(text, "driver-module-not-loaded") if _OF_THE_DRIVER.search(line) else -1
-        if match.start() <= over or _PASSING.match(line) or (meant and _MISSED.search(match[0])):
+        if match.start() <= max(over, fine_from(text)) or _PASSING.match(line) or (meant and _MISSED.search(match[0])):
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
-        if _of_the_past(text, match.start()) or settled(text, match.start()):
+        if any(of_no_weight(text, match.start()) for of_no_weight in _OF_NO_WEIGHT):
             continue
-        if is_over(text, match.start()) or harmless(text, match.start()) or hidden_by_command(text, match.start()):
-            continue
-        if at_work(text) and not _STOPPED.search(line):
+        if (at_work(text) or (draws(text) and not troubled(text))) and not _STOPPED.search(line):
             continue
         if _NOT_THERE in line and not troubled(text) and answered_later(text, _OF_A_CONTAINER, match.start()):
             continue
@@ -113,11 +115,25 @@ def _complaints(text: Text) -> Iterator[Message]:
             return
 
 
+def _in_vain(text: Text, offset: int) -> bool:
+    """Whether it is of an exception that Python itself ignores, as those of a program that ends."""
+    for number in range(text.index(offset), max(text.index(offset) - _LONGEST_TRACE, -1), -1):
+        line = text.lines[number]
+        if line.startswith("Exception ignored in"):
+            return True
+        if number < text.index(offset) and not line.startswith((" ", "Traceback")):
+            return False
+    return False
+
+
 def _of_the_past(text: Text, offset: int) -> bool:
     """Whether a log told it, or a tool that did what it was told: no failure of what used the GPU later."""
     if offset < used(text) and _HARMLESS.match(text.line_at(offset)):
         return True
     return offset < computed(text) and _OF_A_LOG.search(command_above(text, offset)) is not None
+
+
+_OF_NO_WEIGHT = (_in_vain, _of_the_past, settled, is_over, harmless, hidden_by_command)
 
 
 def _mentions(text: Text) -> Iterator[re.Match[str]]:

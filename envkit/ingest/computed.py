@@ -103,6 +103,10 @@ _BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:
 _LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
 _JETSON = regex(r"\bGR3D_FREQ (?:[5-9]\d|100)%")
+_DRAWS = regex(r"\bOpenGL renderer string: (?:NVIDIA |GeForce |Quadro )|\bGL_RENDERER: {1,4}NVIDIA")
+_VGPU = regex(
+    r"^\| {2,8}\d{6,12} {1,4}(?:NVIDIA|GRID) [\w-]{2,20} {1,12}\| [^|\n]{3,40}\| {1,12}[1-9]\d?% ", re.MULTILINE
+)
 _MOST_GPUS = 17  # lines of a query's answer
 _FRAMES = regex(r"^frame= {0,6}[1-9]\d{0,8} fps= {0,6}[1-9]|^Saved: '", re.MULTILINE)
 _BY_GPU = regex(r"-hwaccel (?:cuda|nvdec|cuvid)\b|_nvenc\b|_cuvid\b|--cycles-device (?:CUDA|OPTIX)\b")
@@ -158,7 +162,7 @@ def _of_encoders(text: Text) -> Iterator[int]:
 
 def busy(text: Text) -> bool:
     """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query or tegrastats shows it."""
-    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")):
+    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")) or any(True for _ in text.matches(_VGPU, "%")):
         return True
     if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
         return any(True for _ in text.matches(_LOADED, "%"))
@@ -167,6 +171,11 @@ def busy(text: Text) -> bool:
         for index in text.lines_with("utilization.gpu")
         for line in text.lines[index + 1 : index + 1 + _MOST_GPUS]
     )
+
+
+def draws(text: Text) -> bool:
+    """Whether the driver draws with OpenGL, which tells nothing of CUDA."""
+    return any(True for _ in text.matches(_DRAWS, "renderer string: ", "GL_RENDERER"))
 
 
 def _of_questions(text: Text) -> Iterator[int]:

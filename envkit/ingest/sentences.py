@@ -103,6 +103,11 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
+_EXPECTED = regex(  # `as planned: CUDA out of memory`, of code that makes it fail
+    r"(?:^|[\s(\x22'])(?:as (?:planned|expected|intended)|(?:caught|expected|provoked|simulated|intentional|deliberate)"
+    r"(?: the)?(?: \w{0,30}(?:error|exception|failure))?) ?[:(-] ?[^\n]{0,40}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
     r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
@@ -215,7 +220,7 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
-    if _TODO.match(text.line_at(start)):
+    if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
         return True
     words, place = _around(text, start, end, _ENDS)
     if _WISHED.search(words) or any(each.search(words[:place]) for each in (_ADVISED, _WRITTEN, _OF_OTHERS)):

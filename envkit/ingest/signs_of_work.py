@@ -51,7 +51,7 @@ SIGNS = (
         "trainers",
         "loss",
         regex(r"\bloss\b[^\n]{0,4}[ =:|'\x22][\d.]{2,9}"),
-        ("- Init COMPLETE",),
+        ("- Init COMPLETE", "Setting ds_accelerator to cuda"),
     ),
     Sign("darknet", "AVG_FPS:", regex(r"\bAVG_FPS: ?[1-9]"), (", GPU: ", "GPU count: 1", "GPU count: 2")),
     Sign("DeepStream", "**PERF:", regex(r"^\*\*PERF: {2}\d[\d.]{0,6} \([1-9]", re.MULTILINE)),
@@ -68,7 +68,16 @@ SIGNS = (
     Sign("Triton", "infer/sec", regex(r"\bThroughput: [1-9][\d.]{0,9} infer/sec"), ("NVIDIA",)),
     # pictures and video
     Sign(
-        "MangoHud", "Average FPS", regex(r"\bAverage FPS\b[^\n]{0,120}\n[\d.,]{8,100}$", re.MULTILINE), ("NVIDIA-SMI",)
+        "ComfyUI",
+        "Prompt executed in",
+        regex(r"\bPrompt executed in \d"),
+        ("Device: cuda:", "Set vram state to: NORMAL"),
+    ),
+    Sign(
+        "MangoHud",
+        "Average FPS",
+        regex(r"\bAverage FPS\b[^\n]{0,120}\n[\d.,]{8,100}$", re.MULTILINE),
+        ("NVIDIA-SMI", "device: NVIDIA", "NVIDIA GeForce"),
     ),
     Sign("games", "Av", regex(r"^(?:Average|Avg\.?) (?:fps|FPS)[: ]{1,4}[1-9]", re.MULTILINE), ("NVIDIA-SMI",)),
     Sign(
