@@ -9,7 +9,8 @@ from envkit._startup.regex import regex
 _OTHER_PART = regex(
     r"\b(?:webcams?|cameras?|wi-?fi|wlan|bluetooth|printers?|scanners?|micro(?:phone)?s?|touchpads?|trackpads?"
     r"|fingerprint|keyboards?|mouse|tablets?|speakers?|headsets?|disks?|hdds?|ssds?|nvme|RAM|DIMMs?|memtest\w{0,3}"
-    r"|routers?|backups?|mail|RGB|fonts?|coil whine|zigbee|ethernet|NICs?|raid|sensors?)\b",
+    r"|routers?|backups?|mail|RGB|fonts?|coil whine|zigbee|ethernet|NICs?|raid|sensors?|films?|movies?|rips?"
+    r"|episodes?)\b",
     re.IGNORECASE,
 )
 _OF_GPU = regex(
@@ -31,12 +32,29 @@ _HEARSAY = regex(
     r"\b(?:says?|said|shout(?:s|ed)?|claim(?:s|ed)?|tells?|told|wr[io]tes?|warn(?:s|ed)?|insist(?:s|ed)?)\b",
     re.IGNORECASE,
 )
+_OF_READERS = regex(  # what whoever reads it may see: `you may get that with some models`
+    r"\byou (?:(?:may|might|could|will|would|can|only|always) )?"
+    r"(?:get|see|hit|have|need|run into) (?:it|that|this|these|them)\b"
+    r"|\b(?:without|otherwise|if you)\b[^.?!\n]{0,60}\byou(?:'ll| will| would| may)? (?:get|see|hit|have)\b"
+    r"|\bnot (?:mine|on (?:my|mine|the \d{3,4}))\b",
+    re.IGNORECASE,
+)
 _ELSEWHERE = regex(
     r"\b(?:another|a different|its own|a separate|the other) (?:thread|topic|ticket|issue|story|question|post)\b"
     r"|\boff[- ]topic\b",
     re.IGNORECASE,
 )
 _BUT = regex(r"\b(?:but|however|yet|though|although|still|why|aber|trotzdem|mais|pero|но)\b", re.IGNORECASE)
+
+
+_PARTS = regex(r"(?<=[.!?;]) ")
+
+
+def in_an_aside(line: str, place: int) -> bool:
+    """Whether the sentence of a line that holds the character at `place` is one."""
+    first = max((match.end() for match in _PARTS.finditer(line, 0, place)), default=0)
+    behind = _PARTS.search(line, place)
+    return aside(line[first : behind.start() if behind else len(line)])
 
 
 def aside(sentence: str) -> bool:
@@ -47,4 +65,6 @@ def aside(sentence: str) -> bool:
         return True
     if _BUT.search(sentence):
         return False
+    if _OF_READERS.search(sentence):
+        return True
     return _HARMLESS.search(sentence) is not None or _HEARSAY.search(sentence) is not None

@@ -102,7 +102,12 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
-_TRIES_LESS = regex(r"\b(?:trying|retrying with) (?:a )?(?:smaller )?batch size \d")  # a search for the largest one
+_TRIES_LESS = regex(
+    r"\b(?:trying|re-?try(?:ing)? with) (?:a )?(?:smaller |lower |half |reduced )?"
+    r"(?:batch|chunk|tile|pool|size|resolution)"
+    r"|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b|[^\w]ok(?:ay)?[.!]?$",
+    re.IGNORECASE,
+)  # a search for the largest one, or for what fits
 _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
@@ -134,13 +139,18 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return True
     if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
         return True
-    if full_node(text, signature) or (_TRIES_LESS.search(text.line_at(offset)) and not troubled(text)):
+    if full_node(text, signature) or made_do(text, offset):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def made_do(text: Text, offset: int) -> bool:
+    """Whether the line says itself that the program went on with less, where nobody tells of trouble."""
+    return _TRIES_LESS.search(text.line_at(offset)) is not None and not troubled(text)
 
 
 def _connected(text: Text, offset: int) -> bool:

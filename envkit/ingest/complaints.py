@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
-from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over
+from envkit.ingest.asides import in_an_aside
+from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over, made_do
 from envkit.ingest.computed import computed, draws, settled, used
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
@@ -52,7 +53,7 @@ _PASSING = regex(
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} nvidia-vgpu-mgr\[\d{1,9}\]: cmd: 0x[0-9a-f]{8} failed\.$"
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
     r"|\d{3,10}(?:[._]\w{1,12})? {1,20}(?:\S{1,20} {1,20}){0,4}FAILED "
-    r"|[0-9a-f]{4}:(?:err|fixme|warn):[a-z0-9_]{2,16}:|(?:err|warn|info): {1,6}\S"
+    r"|-- [A-Z]|[0-9a-f]{4}:(?:err|fixme|warn):[a-z0-9_]{2,16}:|(?:err|warn|info): {1,6}\S"
     r"|W\d{4} [^\n]{0,80}autotuner\.cc"
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|(?:\d{4}-\d\d-\d\d[T ][\d:.]{8,16}\S{0,6} )?[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
@@ -80,6 +81,21 @@ _STOPPED = regex(
     r"|segfault|segmentation fault|killed|\bnccl\b(?! info)|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
     re.IGNORECASE,
 )  # what stopped a program, or the driver
+_PREVIOUS = regex(r"\bkubectl\b[^\n]{0,80} logs\b[^\n]{0,120} (?:--previous|-p)\b|\blogs\b[^\n]{0,80} --previous\b")
+_IS_UP = regex(
+    r"^ {0,12}(?:Ready|Status): {1,12}(?:True|Running)$|\b(?P<up>\d{1,2})/(?P=up) {1,8}Running ", re.MULTILINE
+)
+_OTHERS = regex(
+    r"\b(?:ATI|AMD|ROCm|rocm|HIP|hip|SYCL|oneAPI|Level ?Zero|libamd\w{0,20}|librocm\w{0,20}|libaticalrt|Radeon|amdgpu"
+    r"|HSA|hsa)\b"
+)
+_OURS = regex(
+    r"\b(?:CUDA|cuda|NVIDIA|nvidia|GeForce|nvcc|NVML|Xid|Tesla|Quadro|cu(?:dnn|blas)\w{0,12})\b", re.IGNORECASE
+)
+_SERVICES = regex(
+    r"\b(?:HTTPS?ConnectionPool|HTTPError|redis|psycopg2?|sqlalchemy|botocore|urllib3?|requests\.exceptions|aiohttp|SMTP\w{0,20}"
+    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|BrokenPipeError|Name or service not known)\b"
+)
 _LONGEST_TRACE = 40  # lines
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
@@ -103,6 +119,10 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
+        if in_an_aside(line, match.start() - text.start(text.index(match.start()))):
+            continue
+        if _OTHERS.search(line) and not _OURS.search(line):
+            continue
         if any(of_no_weight(text, match.start()) for of_no_weight in _OF_NO_WEIGHT):
             continue
         if (at_work(text) or (draws(text) and not troubled(text))) and not _STOPPED.search(line):
@@ -113,6 +133,23 @@ def _complaints(text: Text) -> Iterator[Message]:
             file, number = text.place(match.start())
             yield Message(COMPLAINT, " ".join(line.split())[:_SHOWN], number, {}, file)
             return
+
+
+def _of_the_last_run(text: Text, offset: int) -> bool:
+    """Whether it is in the log of the run before, of a container that runs and is ready."""
+    if not _PREVIOUS.search(command_above(text, offset)) or troubled(text):
+        return False
+    return any(True for _ in text.matches(_IS_UP, "Ready:", "Running"))
+
+
+def _of_a_service(text: Text, offset: int) -> bool:
+    """Whether a program did not reach a server, which the last line of a traceback says, where nobody asks why."""
+    index = text.index(offset)
+    last = index
+    if "Traceback" in text.lines[index]:
+        end = min(index + _LONGEST_TRACE, len(text.lines) - 1)
+        last = next((number for number in range(index + 1, end + 1) if text.lines[number][:1].strip()), index)
+    return _SERVICES.search(text.lines[last]) is not None and not troubled(text)
 
 
 def _in_vain(text: Text, offset: int) -> bool:
@@ -133,7 +170,17 @@ def _of_the_past(text: Text, offset: int) -> bool:
     return offset < computed(text) and _OF_A_LOG.search(command_above(text, offset)) is not None
 
 
-_OF_NO_WEIGHT = (_in_vain, _of_the_past, settled, is_over, harmless, hidden_by_command)
+_OF_NO_WEIGHT = (
+    _in_vain,
+    _of_a_service,
+    _of_the_past,
+    _of_the_last_run,
+    settled,
+    is_over,
+    harmless,
+    hidden_by_command,
+    made_do,
+)
 
 
 def _mentions(text: Text) -> Iterator[re.Match[str]]:

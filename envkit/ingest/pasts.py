@@ -24,6 +24,7 @@ _NO_MORE = regex(
 _USED_TO = regex(  # `with the old driver I used to see "…"`, `a sample from the forum: "…"`
     r"\bused to (?:see|get|have|show|print|lose|fail|crash|hang|say)\b[^.\n]{0,40}$"
     r"|\b(?:you|one)(?:'d| would) (?:otherwise )?(?:get|see|hit|have|run into)\b[^.\n]{0,40}$"
+    r"|\b(?:without|otherwise|else)\b[^.\n]{0,40}\byou(?:'ll| will| would| may)? (?:get|see|hit)\b[^.\n]{0,40}$"
     r"|\bnot (?:from )?(?:my|our) (?:own )?(?:box|machine|log|system|server|node|PC|case)\b[^.\n]{0,40}$"
     r"|\b(?:copied|quoted|taken|sample|example) from (?:the|a|an|another) (?:\w{2,12} )?"
     r"(?:forum|web|internet|docs?|issue|thread|blog)\b[^.\n]{0,40}$",

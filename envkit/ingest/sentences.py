@@ -23,7 +23,7 @@ _DENIAL = regex(
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|weil|aber|obwohl"
     r"|(?:available|detected|found|recogni[sz]ed|usable|visible|working) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
-    r"|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
+    r"|\b0 (?:\w{2,10} )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
 )
 _ELSEWHERE = regex(
@@ -102,6 +102,9 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:otherwise|or else),? [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
+)
+_WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_memory PASSED`
+    r"(?:(?!\b(?:not|no|isn't)\b)[^\n]){0,150}(?:\b(?:OK|PASS(?:ED)?)\b|[.-] ?(?:ok|passed))[.!)]{0,2}$", re.MULTILINE
 )
 _EXPECTED = regex(  # `as planned: CUDA out of memory`, of code that makes it fail
     r"(?:^|[\s(\x22'])(?:as (?:planned|expected|intended)|(?:caught|expected|provoked|simulated|intentional|deliberate)"
@@ -217,6 +220,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _WELL.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True

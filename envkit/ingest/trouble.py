@@ -60,7 +60,8 @@ _FINE = regex(
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
     r"|(?:^|(?<=[.,;\n(]))[^.,;\n(]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)"
-    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:of course\b|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
+    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:(?:of course|natürlich|naturally|obviously)\b"
+    r"|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
     r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:harmless|safe to ignore"
     r"|(?:can|may|should|could) (?:\w{1,6} )?(?:be )?(?:ignored?|silenced?))[^.;\n]{0,20}\?"
     r"|\b\d ?(?:%|percent) slower\b|\bas (?:everybody|everyone|we all|you) knows?\b"
@@ -90,6 +91,14 @@ _WORKS = regex(
     r"|\btout (?:marche|fonctionne)\b|\btodo funciona\b|\btutto funziona\b|\b(?:tudo funciona|wszystko działa)\b"
     r"|\bвс[её] работает\b|一切正常|都正常|运行正常|速度正常|問題なく(?:動|使)",
     re.IGNORECASE,
+)
+_WORKS_NOW = regex(
+    r"\b(?:works?|working|runs?|running|solved|fixed) now\b|\b(?:now|finally|at last|in the end) "
+    r"(?:it |everything |all )?(?:works|runs)\b|\b(?:jetzt|nun) (?:geht|läuft|funktioniert)\b",
+    re.IGNORECASE,
+)
+_YET_NOW = regex(
+    r"\b(?:but|however|except|only|until|unless|if|when|not|never|still|slow\w{0,4})\b|n't\b|\?", re.IGNORECASE
 )
 _SHOWS = regex(
     r"\b(?:just|only) (?:\w{2,8} )?(?:reporting|documenting|sharing|posting|checking|wonder(?:ing)?|asking|curious)\b"
@@ -160,6 +169,9 @@ _WORD = regex(
 _WIDE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOG = regex(
     r"^\s{0,8}(?:\[|\((?:WW|EE|II|--|==|\*\*|\+\+|!!)\) "
+    r"|-- |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
+    r"|\([a-z]\w{0,30} \+[\dhms]{1,9}\) "
+    r"|\(\w{1,30}(?:,? (?:pid|ip|node_id)=[^)\n]{1,40})\) |The following tests "
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} |\d{2,4}[-/:.]\d\d|[EWIF]\d{4} |[A-Z]{4,8}\b[: ]|\||\+"
     r"|\S{1,60}: |time=\x22?\d"
     r"|\S{0,40}[/\\]\S|\(?\w{1,20}(?: \w{1,12}=\S{1,12}){1,3}\) |[●○×*>┌│└╭╰]|Warning |- \w{1,24}:"
@@ -236,7 +248,9 @@ def _tells(line: str, hard: bool) -> bool:
 
 
 def _assures(part: str) -> bool:
-    return bool((_WORKS.search(part) and not _YET.search(part)) or _SHOWS.search(part))
+    if (_WORKS.search(part) and not _YET.search(part)) or _SHOWS.search(part):
+        return True
+    return _WORKS_NOW.search(part) is not None and _YET_NOW.search(part) is None
 
 
 def prose(text: Text) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.complaints import complaints
-from envkit.ingest.computed import computed, last_failure
+from envkit.ingest.computed import computed, last_failure, used
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import troubled
 from envkit.model import CallResult
@@ -20,5 +20,9 @@ from envkit.model import CallResult
 def read(text: Text) -> Iterator[Clue]:
     """CUDA started for the last one, unless something failed after that: it may be about another place then."""
     offset = computed(text)
-    if offset >= 0 and (last_failure(text, offset) < 0 or not (troubled(text) or complaints(text))):
+    if offset >= 0 and last_failure(text, offset) < 0:
+        yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)
+        return
+    offset = used(text)
+    if offset >= 0 and not (troubled(text) or complaints(text)):
         yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)
