@@ -53,7 +53,10 @@ _FAILS = regex(
     r"|\bnan\b(?! iterations)|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
-_DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
+_DAYS_OLD = regex(
+    r"^\s{0,8}(?:Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? "
+    r"|(?:\S{1,40} {1,20})?\d{1,4}d(?:\d{1,2}h)? {1,20}Warning )"
+)
 _IS_READY = regex(r"^\s{2,12}Ready: {1,12}True$")
 _OBJECT = regex(r"\b(?:pod|job)s?[/ ](?P<name>[a-z0-9][\w.-]{2,80})")
 _ALL_RUN = regex(r" (?P<up>\d{1,2})/(?P=up) {1,8}Running ")
@@ -105,12 +108,16 @@ _LONGEST = 400  # lines of one answer
 _TRIES_LESS = regex(
     r"\b(?:trying|re-?try(?:ing)? with) (?:a )?(?:smaller |lower |half |reduced )?"
     r"(?:batch|chunk|tile|pool|size|resolution)"
-    r"|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b|[^\w]ok(?:ay)?[.!]?$",
+    r"|[,;] trying (?!(?:the )?CPU\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b|[^\w]ok(?:ay)?[.!]?$|\bre-?trying[.]{0,3}$",
     re.IGNORECASE,
 )  # a search for the largest one, or for what fits
 _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
+_STILL_ON_GPU = regex(
+    r"\b[Ff]all(?:s|ing)? ?back to (?:the )?(?:CUDA|cuda|native GPU|PyTorch|torch|SDPA|sdpa|Triton|eager|OpenCL|cuBLAS)"
+)
+_NEAR = 3  # lines
 _OLD = 1  # days
 _PEERMEM, _NETWORK = "peermem-not-loaded", "nccl-wrong-interface"
 _NO_PEERMEM = regex(r"\bNVIDIA (?:GB10|Thor|Orin)\b")  # which share the memory of the machine
@@ -139,6 +146,8 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return True
     if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
         return True
+    if fell_back(text, offset):
+        return True
     if full_node(text, signature) or made_do(text, offset):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
@@ -146,6 +155,12 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def fell_back(text: Text, offset: int) -> bool:
+    """Whether the program says just below that it took another way on the GPU, where nobody tells of trouble."""
+    index = text.index(offset)
+    return any(map(_STILL_ON_GPU.search, text.lines[index : index + _NEAR])) and not troubled(text)
 
 
 def made_do(text: Text, offset: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
 from envkit.ingest.asides import in_an_aside
-from envkit.ingest.at_work import at_work, harmless, hidden_by_command, is_over, made_do
+from envkit.ingest.at_work import at_work, fell_back, harmless, hidden_by_command, is_over, made_do
 from envkit.ingest.computed import computed, draws, settled, used
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
@@ -16,7 +16,7 @@ from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
-from envkit.ingest.trouble import fine_from, troubled
+from envkit.ingest.trouble import excused, fine_from, troubled
 from envkit.model import COMPLAINT, Message
 from envkit.model.kept import kept
 
@@ -43,7 +43,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
 )
 
 _PASSING = regex(
-    r"\s{0,8}(?:NOTE: |nvidia: module verification failed: "
+    r"\s{0,8}(?:NOTE: |Skipping [\w-]{2,30} (?:component|output)\b|nvidia: module verification failed: "
     r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
     r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-(?!vgpu-mgr)[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
@@ -94,7 +94,8 @@ _OURS = regex(
 )
 _SERVICES = regex(
     r"\b(?:HTTPS?ConnectionPool|HTTPError|redis|psycopg2?|sqlalchemy|botocore|urllib3?|requests\.exceptions|aiohttp|SMTP\w{0,20}"
-    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|BrokenPipeError|Name or service not known)\b"
+    r"|[Ff]fmpeg process crashed|rtsp://\S{1,80}: |cannot identify image file"
+    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|client disconnected|context canceled|BrokenPipeError|Name or service not known)\b"
 )
 _LONGEST_TRACE = 40  # lines
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
@@ -119,10 +120,6 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
-        if in_an_aside(line, match.start() - text.start(text.index(match.start()))):
-            continue
-        if _OTHERS.search(line) and not _OURS.search(line):
-            continue
         if any(of_no_weight(text, match.start()) for of_no_weight in _OF_NO_WEIGHT):
             continue
         if (at_work(text) or (draws(text) and not troubled(text))) and not _STOPPED.search(line):
@@ -140,6 +137,15 @@ def _of_the_last_run(text: Text, offset: int) -> bool:
     if not _PREVIOUS.search(command_above(text, offset)) or troubled(text):
         return False
     return any(True for _ in text.matches(_IS_UP, "Ready:", "Running"))
+
+
+def _beside(text: Text, offset: int) -> bool:
+    """Whether the sentence is an aside, or the line is of another maker's GPU."""
+    line = text.line_at(offset)
+    if _OTHERS.search(line) and not _OURS.search(line):
+        return True
+    place = offset - text.start(text.index(offset))
+    return in_an_aside(line, place) or excused(line, place)
 
 
 def _of_a_service(text: Text, offset: int) -> bool:
@@ -171,6 +177,7 @@ def _of_the_past(text: Text, offset: int) -> bool:
 
 
 _OF_NO_WEIGHT = (
+    _beside,
     _in_vain,
     _of_a_service,
     _of_the_past,
@@ -180,6 +187,7 @@ _OF_NO_WEIGHT = (
     harmless,
     hidden_by_command,
     made_do,
+    fell_back,
 )
 
 

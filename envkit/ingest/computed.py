@@ -112,7 +112,8 @@ _BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:
 _LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
 _JETSON = regex(r"\bGR3D_FREQ (?:[5-9]\d|100)%")
-_DRAWS = regex(r"\bOpenGL renderer string: (?:NVIDIA |GeForce |Quadro )|\bGL_RENDERER: {1,4}NVIDIA")
+_QUERIED = regex(r"^ {8}Gpu {2,40}: (?:[5-9]|\d{2,3}) %$", re.MULTILINE)
+_DRAWS = regex(r"\bOpenGL renderer string: (?:NVIDIA |GeForce |Quadro )|\bGL_RENDERER {0,6}[=:] {1,4}NVIDIA")
 _VGPU = regex(
     r"^\| {2,8}\d{6,12} {1,4}(?:NVIDIA|GRID) [\w-]{2,20} {1,12}\| [^|\n]{3,40}\| {1,12}[1-9]\d?% ", re.MULTILINE
 )
@@ -176,9 +177,13 @@ def _of_encoders(text: Text) -> Iterator[int]:
 
 def busy(text: Text) -> bool:
     """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query or tegrastats shows it."""
+    if any(True for _ in text.matches(_QUERIED, "Gpu  ")):
+        return True
     if any(True for _ in text.matches(_MONITORED, "# gpu ", lines=3)):
         return True
-    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")) or any(True for _ in text.matches(_VGPU, "%")):
+    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")) or any(
+        True for _ in text.matches(_VGPU, "  NVIDIA ", "  GRID ")
+    ):
         return True
     if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
         return any(True for _ in text.matches(_LOADED, "%"))

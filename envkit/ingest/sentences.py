@@ -23,7 +23,7 @@ _DENIAL = regex(
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|weil|aber|obwohl"
     r"|(?:available|detected|found|recogni[sz]ed|usable|visible|working) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
-    r"|\b0 (?:\w{2,10} )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
+    r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
 )
 _ELSEWHERE = regex(
@@ -79,7 +79,9 @@ _SUPPOSED = regex(
     r"[^,;\n]{0,60}$",
     re.IGNORECASE,
 )
-_INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
+_INTENDED = regex(
+    r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately|needs? (?:none|no GPU))\b", re.IGNORECASE
+)
 _TODO = regex(r"\W{0,6}TODO\b")
 _SOLVED = regex(  # `I had "…" yesterday, a reboot fixed it. Now: …`
     r"[\x22'`]?[^.\n]{0,40}[,;.] ?(?:but |and |which |that )?(?:(?:a|the) )?"
@@ -104,7 +106,8 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     re.IGNORECASE,
 )
 _WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_memory PASSED`
-    r"(?:(?!\b(?:not|no|isn't)\b)[^\n]){0,150}(?:\b(?:OK|PASS(?:ED)?)\b|[.-] ?(?:ok|passed))[.!)]{0,2}$", re.MULTILINE
+    r"(?:(?!\b(?:not|no|isn't)\b)[^\n]){0,150}(?:(?:[.:>-] {0,3}| {2})(?:OK|ok|passed)| PASS(?:ED)?)[.!)]{0,2}$",
+    re.MULTILINE,
 )
 _EXPECTED = regex(  # `as planned: CUDA out of memory`, of code that makes it fail
     r"(?:^|[\s(\x22'])(?:as (?:planned|expected|intended)|(?:caught|expected|provoked|simulated|intentional|deliberate)"

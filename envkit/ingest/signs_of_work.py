@@ -52,7 +52,17 @@ SIGNS = (
         "trainers",
         "loss",
         regex(r"\bloss\b[^\n]{0,4}[ =:|'\x22][\d.]{2,9}"),
-        ("- Init COMPLETE", "Setting ds_accelerator to cuda", "device: cuda:", "device=cuda", "on single GPU"),
+        (
+            "- Init COMPLETE",
+            "Setting ds_accelerator to cuda",
+            "device: cuda:",
+            "device=cuda",
+            "on single GPU",
+            "cuda:0 NVIDIA",
+            "cuda:0 Tesla",
+            "[cuda:0",
+            "cuda:0 epoch",
+        ),
     ),
     Sign("darknet", "AVG_FPS:", regex(r"\bAVG_FPS: ?[1-9]"), (", GPU: ", "GPU count: 1", "GPU count: 2")),
     Sign("DeepStream", "**PERF:", regex(r"^\*\*PERF: {2}\d[\d.]{0,6} \([1-9]", re.MULTILINE)),
@@ -70,11 +80,10 @@ SIGNS = (
     Sign(
         "rates",
         "/s",
-        regex(
-            r"\b[1-9][\d.,]{0,9} ?(?:it|img|images|samples|docs|documents|pairs|tokens?|tok|rows|steps|records|clips)/s\b"
-        ),
+        regex(r"\b[1-9][\d.,]{0,9} ?(?:it|img|images|samples|docs|documents|pairs|tokens?|tok|rows|steps)/s\b"),
         ("on cuda:", "device cuda:", "device=cuda", "device: cuda"),
     ),
+    Sign("Paddle", "Place(gpu:", regex(r"\bon Place\(gpu:\d\)")),
     # pictures and video
     Sign("Redshift", "GPU(s) used", regex(r"\bRendering time: [\d.:hms ]{2,20} ?\([1-9]\d? GPU\(s\) used\)")),
     Sign(

@@ -9,6 +9,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
 from envkit.ingest.asides import aside
 from envkit.ingest.computed import busy, used
+from envkit.ingest.pasts import is_cured
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -49,7 +50,10 @@ _FINE = regex(
     r"|\b(?:GPUs?|cards?|drivers?) (?:itself )?(?:was|were|is|are) (?:never|not) (?:the|to|at|a) (?:\w{2,8} )?"
     r"(?:problem|issue|cause|reason|culprit|blame|fault|suspect)\b"
     r"|\b(?:zero|no) (?:crash(?:es)?|hangs?|freezes?|drop-?outs?|lost \w{3,8})\b"
-    r"|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
+    r"|\bhelps? (?:others|people|the next|some(?:one|body)|you all)\b"
+    r"|[^.;\n]{0,160}\([^()\n]{0,80}\b(?:solved|fixed|resolved|my (?:own )?(?:script|mistake|fault|bug|code|typo))\b"
+    r"[^()\n]{0,40}\)"
+    r"|nvidia-bug-report|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
     r"|\bohne (?:Ärger|Probleme|Fehler)\b|(?:没有?|无)(?:任何)?(?:报错|错误|异常|问题)|有没有|还没"
     r"|\b(?:cannot|can't|could not|did not|didn't) find (?:a|an|any|the) (?:\w{2,12} )?"
     r"(?:way|option|setting|button|table|list|page|answer|number|benchmark|comparison)\b"
@@ -131,7 +135,8 @@ _HARD = regex(
 )  # what does not go together with a machine that works
 _NOW = regex(
     r"\W{0,6}(?:(?:the )?(?:current )?(?:state|status|situation|setup|output) (?:as )?(?:of )?)?"
-    r"(?:today|now|these days|currently|at present|heute|jetzt|aktuell|inzwischen|maintenant|aujourd'hui|ahora"
+    r"(?:after (?:the|that|this|my) (?:\w{2,12} )?(?:fix|repair|reboot|update|upgrade|swap|change|replacement|reinstall\w{0,6})"
+    r"|today|now|these days|currently|at present|heute|jetzt|aktuell|inzwischen|maintenant|aujourd'hui|ahora"
     r"|сейчас|теперь|сегодня|现在|目前|今は|現在)\b[^.?!\n]{0,60}[:：]\s{0,4}$",
     re.IGNORECASE,
 )  # a heading
@@ -143,6 +148,11 @@ _SINCE_FINE = regex(
     r"|happened|seen|rock[- ]solid|gut|prima|problemlos|ruhe|bien|хорошо|нормально|работает)\b"
     r"|\b(?:fine|good|stable|quiet|ok|okay|well|never again|not once|no (?:more )?(?:crash|error|problem|drop)(?:es|s)?"
     r") (?:ever )?since\b(?! ?\?)|此后(?:一切)?(?:正常|稳定)|之后(?:一直|再也没有?)(?:正常|出现|出过)?",
+    re.IGNORECASE,
+)
+_SOLVED = regex(
+    r"\W{0,4}(?:\[?(?:re|tip|guide|update)\]?:? )?[\[(【]?(?:solved|fixed|gelöst|résolu|resuelto|risolto|решено|已解决|解決済み?)\b"
+    r"(?! ?\?)",
     re.IGNORECASE,
 )
 _AGAIN = regex(r"\b(?:again|still|comes? back|came back|is back|returned|until|wieder|encore|снова)\b", re.IGNORECASE)
@@ -171,6 +181,8 @@ _LOG = regex(
     r"^\s{0,8}(?:\[|\((?:WW|EE|II|--|==|\*\*|\+\+|!!)\) "
     r"|-- |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
     r"|\([a-z]\w{0,30} \+[\dhms]{1,9}\) "
+    r"|Error! |Skipping |Start of NVIDIA bug report |with a detailed description of your problem"
+    r"|driver bug via the NVIDIA |or by sending email to 'linux-bugs"
     r"|\(\w{1,30}(?:,? (?:pid|ip|node_id)=[^)\n]{1,40})\) |The following tests "
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} |\d{2,4}[-/:.]\d\d|[EWIF]\d{4} |[A-Z]{4,8}\b[: ]|\||\+"
     r"|\S{1,60}: |time=\x22?\d"
@@ -180,6 +192,14 @@ _LOG = regex(
 )
 _FEW, _MANY = 4, 1500  # words of a sentence; lines that are looked at
 _PLAIN = 0.7  # the share of words in what a person writes
+
+
+def _solved(text: Text) -> int:
+    """The end of a title that says so, -1 for another."""
+    index = next((number for number, line in enumerate(text.lines) if line.strip()), -1)
+    if index < 0 or not _SOLVED.match(text.lines[index]):
+        return -1
+    return text.start(index) + len(text.lines[index])
 
 
 def _answers(text: Text) -> bool:
@@ -228,7 +248,7 @@ def fine_from(text: Text) -> int:
     lines = tuple(_prose(text)) if assured(text) else ()
     heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
     since = (text.start(index) + match.end() for index, line in _prose(text) if (match := _SINCE_FINE.search(line)))
-    place = max((*heads, *since), default=-1)
+    place = max((*heads, *since, _solved(text)), default=-1)
     if place < 0:
         return -1
     behind = [line[max(place - text.start(index), 0) :] for index, line in _prose(text)]
@@ -240,11 +260,18 @@ def _tells(line: str, hard: bool) -> bool:
     if _no_report(line):
         return False
     kept = " ".join(part for part in _PARTS.split(line) if not aside(part))
+    if is_cured(line):
+        return False
     if hard:
         kept = _PARTS.sub("\n", kept)
         kept = "\n".join(_SINCE.sub(" ", part) if _assures(part) else part for part in kept.split("\n"))
     said = _FINE.sub(" ", kept)
     return bool(_TROUBLE.search(said)) and (not hard or _HARD.search(said) is not None)
+
+
+def excused(line: str, place: int) -> bool:
+    """Whether what stands at `place` of a line is among words that make it no trouble."""
+    return any(match.start() <= place < match.end() for match in _FINE.finditer(line))
 
 
 def _assures(part: str) -> bool:

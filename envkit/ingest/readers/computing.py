@@ -12,7 +12,7 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.complaints import complaints
 from envkit.ingest.computed import computed, last_failure, used
 from envkit.ingest.text import Text
-from envkit.ingest.trouble import troubled
+from envkit.ingest.trouble import assured, troubled
 from envkit.model import CallResult
 
 
@@ -24,5 +24,6 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)
         return
     offset = used(text)
-    if offset >= 0 and not (troubled(text) or complaints(text)):
+    wholly = computed(text) >= 0 or assured(text) or not text.holds("Traceback (most recent")
+    if offset >= 0 and wholly and not (troubled(text) or complaints(text)):
         yield Fact("driver.cuda_init", CallResult(0, "SUCCESS", "cuInit"), offset)

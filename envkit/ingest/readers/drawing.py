@@ -15,10 +15,10 @@ from envkit.ingest.text import Text
 
 _NAME = r"(?P<name>(?:NVIDIA |GeForce |Quadro |Tesla |TITAN )[\w +-]{2,60}?)"
 _DRAWN = regex(
-    rf"(?:\bOpenGL renderer string: |\bGL_RENDERER: {{1,4}}|\bNVIDIA GPU |\bon adapter NVIDIA Corporation )"
+    rf"(?:\bOpenGL renderer string: |\bGL_RENDERER {{0,6}}[=:] {{1,4}}|\bNVIDIA GPU |\bon adapter NVIDIA Corporation )"
     rf"{_NAME}(?=/| \([A-Z]{{2}}\d{{3}}[\w-]{{0,4}}\) at PCI)"
     r"|\bFound device: (?P<of_dxvk>NVIDIA [\w +-]{2,60}) \(NVIDIA \d"
-    r"|^\s{0,16}deviceName {1,12}= (?P<of_vulkan>NVIDIA [\w +-]{2,60})$",
+    r"|^[ \t]{0,16}deviceName {1,12}= (?P<of_vulkan>NVIDIA [\w +-]{2,60})$",
     re.MULTILINE,
 )
 _WORDS = ("renderer string: ", "GL_RENDERER", "NVIDIA GPU ", "on adapter ", "Found device: ", "deviceName")
