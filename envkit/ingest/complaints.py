@@ -14,6 +14,7 @@ from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
+from envkit.ingest.pasts import is_cured
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
 from envkit.ingest.trouble import excused, fine_from, troubled
@@ -46,7 +47,8 @@ _PASSING = regex(
     r"\s{0,8}(?:NOTE: |Skipping [\w-]{2,30} (?:component|output)\b|nvidia: module verification failed: "
     r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
-    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-(?!vgpu-mgr)[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
+    r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-(?!vgpu-mgr)[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?"
+    r"|NetworkManager"
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
     r"|smartd|snapd|thermald|udisksd|upowerd|kwin_[a-z0-9]{3,8}|plasmashell|polkitd|ModemManager|chronyd|rsyslogd"
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
@@ -69,7 +71,8 @@ _OF_A_LOG = regex(
 )
 _UNRELATED = regex(
     r"[#$>❯] ?(?:sudo )?(?:git|vim?|nano|htop|btop|nvtop|sensors|nvidia-settings|glxinfo|vulkaninfo|xrandr|locale|man"
-    r"|ip|ifconfig|ethtool|ipmitool|crontab|fwupdmgr|flatpak|df|free|uptime|who|hostnamectl|timedatectl|lscpu|lsblk|vainfo"
+    r"|ip|ifconfig|ethtool|ipmitool|crontab|fwupdmgr|flatpak|df|free|uptime|who|hostnamectl|timedatectl|lscpu"
+    r"|lsblk|vainfo"
     r"|xdpyinfo)\b"
 )
 _HARMLESS = regex(
@@ -93,9 +96,11 @@ _OURS = regex(
     r"\b(?:CUDA|cuda|NVIDIA|nvidia|GeForce|nvcc|NVML|Xid|Tesla|Quadro|cu(?:dnn|blas)\w{0,12})\b", re.IGNORECASE
 )
 _SERVICES = regex(
-    r"\b(?:HTTPS?ConnectionPool|HTTPError|redis|psycopg2?|sqlalchemy|botocore|urllib3?|requests\.exceptions|aiohttp|SMTP\w{0,20}"
+    r"\b(?:HTTPS?ConnectionPool|HTTPError|redis|psycopg2?|sqlalchemy|botocore|urllib3?|requests\.exceptions"
+    r"|aiohttp|SMTP\w{0,20}"
     r"|[Ff]fmpeg process crashed|rtsp://\S{1,80}: |cannot identify image file"
-    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|client disconnected|context canceled|BrokenPipeError|Name or service not known)\b"
+    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|client disconnected|context canceled"
+    r"|BrokenPipeError|Name or service not known)\b"
 )
 _LONGEST_TRACE = 40  # lines
 _NOT_THERE, _OF_A_CONTAINER = "executable file not found", "container-no-gpu-injected"
@@ -142,7 +147,7 @@ def _of_the_last_run(text: Text, offset: int) -> bool:
 def _beside(text: Text, offset: int) -> bool:
     """Whether the sentence is an aside, or the line is of another maker's GPU."""
     line = text.line_at(offset)
-    if _OTHERS.search(line) and not _OURS.search(line):
+    if (_OTHERS.search(line) and not _OURS.search(line)) or is_cured(line):
         return True
     place = offset - text.start(text.index(offset))
     return in_an_aside(line, place) or excused(line, place)

@@ -57,15 +57,17 @@ _CURED_LATER = regex(  # `…, 卸载后重装就好了`, `… больше не
     r"(?:(?!怎么|如何|求助|无法解决|没能|未能|请问)[^\n]){0,120}?"
     r"(?:就好了|就行了?|就可以了|解决了?(?=[。,;!,]|\s{0,4}$)|搞定|不再(?:出现|报错)|(?:今|いま)は(?:何も)?(?:出ません|出ない|問題"
     r"|動)|解決しました|直りました)(?!吗|？|\?)"
-    r"|(?:(?!\b(?:как|почему|не могу)\b|\?)[^\n]){0,120}?\b(?:больше не (?:появля\w{1,6}|повторя\w{1,6})|исчезл[аои]|решено"
+    r"|(?:(?!\b(?:как|почему|не могу)\b|\?)[^\n]){0,120}?\b(?:больше не (?:появля\w{1,6}|повторя\w{1,6})"
+    r"|исчезл[аои]|решено"
     r"|(?:это )?помогло)\b"
-    r"|(?:(?!\b(?:wie|warum|aber)\b|\?)[^\n]){0,120}?\b(?:(?:seither|seitdem|danach) (?:nie mehr|nicht mehr|weg|Ruhe)|behoben"
+    r"|(?:(?!\b(?:wie|warum|aber)\b|\?)[^\n]){0,120}?\b(?:(?:seither|seitdem|danach) (?:nie mehr|nicht mehr|weg"
+    r"|Ruhe)|behoben"
     r"|gelöst)\b"
     r"|(?:(?!\b(?:comment|pourquoi|mais)\b|\?)[^\n]){0,120}?\b(?:résolu|plus jamais|a disparu)\b"
     r"|(?:(?!\b(?:cómo|como|por qué|pero)\b|\?)[^\n]){0,120}?\b(?:solucionado|resuelto|ya no (?:sale|aparece|pasa))\b",
     re.IGNORECASE,
 )
-_REACH_OF_CURE = 140  # characters before the end of a line
+_REACH_OF_CURE = 110  # characters before the end of a line
 _RELEASE_NOTE = regex(r"\s{0,12}[-*•] (?:Fix(?:ed|es)?|Resolved|Worked around) (?:an?|some|several|the) \w")
 
 

@@ -83,6 +83,12 @@ SIGNS = (
         regex(r"\b[1-9][\d.,]{0,9} ?(?:it|img|images|samples|docs|documents|pairs|tokens?|tok|rows|steps)/s\b"),
         ("on cuda:", "device cuda:", "device=cuda", "device: cuda"),
     ),
+    Sign(
+        "Frigate",
+        "inference_speed",
+        regex(r"\binference_speed [1-9]"),
+        ("'CUDAExecutionProvider'", "detectors.plugins.tensorrt"),
+    ),
     Sign("Paddle", "Place(gpu:", regex(r"\bon Place\(gpu:\d\)")),
     # pictures and video
     Sign("Redshift", "GPU(s) used", regex(r"\bRendering time: [\d.:hms ]{2,20} ?\([1-9]\d? GPU\(s\) used\)")),

@@ -130,12 +130,14 @@ _HARD = regex(
     r"|freez\w{1,4}|froze|dies|died|dead|killed|vanish\w{0,3}|gone|lost|loses|disappear\w{0,3}|useless|unusable"
     r"|suddenly|drops?|dropped|idle|(?:only |100% )(?:on )?(?:the )?cpu"
     r"|(?:since|after) (?:(?:the|an?|my|this|that) )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart|change|switch"
-    r"|suspend|reinstall\w{0,3}|install\w{0,6}|move|night|weekend|yesterday|today|week)|stop\w{0,4}|problem\w{0,2}|trouble)\b",
+    r"|suspend|reinstall\w{0,3}|install\w{0,6}|move|night|weekend|yesterday|today|week)|stop\w{0,4}"
+    r"|problem\w{0,2}|trouble)\b",
     re.IGNORECASE,
 )  # what does not go together with a machine that works
 _NOW = regex(
     r"\W{0,6}(?:(?:the )?(?:current )?(?:state|status|situation|setup|output) (?:as )?(?:of )?)?"
-    r"(?:after (?:the|that|this|my) (?:\w{2,12} )?(?:fix|repair|reboot|update|upgrade|swap|change|replacement|reinstall\w{0,6})"
+    r"(?:after (?:the|that|this|my) (?:\w{2,12} )?(?:fix|repair|reboot|update|upgrade|swap|change|replacement"
+    r"|reinstall\w{0,6})"
     r"|today|now|these days|currently|at present|heute|jetzt|aktuell|inzwischen|maintenant|aujourd'hui|ahora"
     r"|сейчас|теперь|сегодня|现在|目前|今は|現在)\b[^.?!\n]{0,60}[:：]\s{0,4}$",
     re.IGNORECASE,
@@ -151,7 +153,8 @@ _SINCE_FINE = regex(
     re.IGNORECASE,
 )
 _SOLVED = regex(
-    r"\W{0,4}(?:\[?(?:re|tip|guide|update)\]?:? )?[\[(【]?(?:solved|fixed|gelöst|résolu|resuelto|risolto|решено|已解决|解決済み?)\b"
+    r"\W{0,4}(?:\[?(?:re|tip|guide|update)\]?:? )?[\[(【]?(?:solved|fixed|gelöst|résolu|resuelto|risolto|решено"
+    r"|已解决|解決済み?)\b"
     r"(?! ?\?)",
     re.IGNORECASE,
 )
