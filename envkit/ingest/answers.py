@@ -26,7 +26,8 @@ _MEANT = regex(r"# ?[^\n]{0,100}\b(?:on purpose|by design|deliberately|intention
 _COMMENTED = regex(  # a remark that points to the line above it
     r"\s{0,8}(?:={1,3}>|-{1,3}>|\^{1,3}|<={1,3}|<-{1,3}|←|↑|→)\s{0,4}[^\n]{0,160}?"
     r"\b(?:you (?:(?:may|might|will|would|can|only) )?(?:get|see)|only (?:if|when)|harmless|normal|ignored?|expected"
-    r"|not (?:mine|here|on (?:my|the))|from (?:another|an?other|the other|an old)|on purpose)\b",
+    r"|not (?:mine|here|on (?:my|the))|from (?:another|an?other|the other|an old)|on purpose)\b"
+    r"|#{1,3} ?[^\n]{0,40}\bnot (?:installed|needed|used) here\b",
     re.IGNORECASE,
 )
 _REMARK = regex(

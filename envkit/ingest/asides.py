@@ -41,9 +41,12 @@ _OF_READERS = regex(  # what whoever reads it may see: `you may get that with so
 )
 _ELSEWHERE = regex(
     r"\b(?:another|a different|its own|a separate|the other) (?:thread|topic|ticket|issue|story|question|post)\b"
-    r"|\boff[- ]topic\b",
+    r"|\boff[- ]topic\b|\bnothing to do with the\b|\bnot (?:GPU|CUDA|driver)[- ]related\b"
+    r"|\b(?:Intel|AMD)(?: iGPU)?(?: \w{2,12})?(?: \([^()\n]{1,20}\))? (?:is|are) what fails\b",
     re.IGNORECASE,
 )
+_REMARK = regex(r"\([^()\n]{0,120}\)")
+_IT_DOES = regex(r"\bbut (?:it|they|mine|here it) (?:does|do|works?|runs?)\b(?! not|n't)", re.IGNORECASE)
 _BUT = regex(r"\b(?:but|however|yet|though|although|still|why|aber|trotzdem|mais|pero|но)\b", re.IGNORECASE)
 
 
@@ -61,7 +64,9 @@ def aside(sentence: str) -> bool:
     """Whether trouble that a sentence names is none of the GPU here, by its own words."""
     if _ELSEWHERE.search(sentence):
         return True
-    if _OTHER_PART.search(sentence) and not _OF_GPU.search(sentence):
+    if _OTHER_PART.search(sentence) and not _OF_GPU.search(_REMARK.sub(" ", sentence)):
+        return True
+    if _HEARSAY.search(sentence) and _IT_DOES.search(sentence):
         return True
     if _BUT.search(sentence):
         return False

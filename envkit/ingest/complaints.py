@@ -44,7 +44,8 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
 )
 
 _PASSING = regex(
-    r"\s{0,8}(?:NOTE: |Skipping [\w-]{2,30} (?:component|output)\b|nvidia: module verification failed: "
+    r"\s{0,8}(?:NOTE: |[^\n]{0,80}NCCL WARN [^\n]{0,40}libibverbs"
+    r"|Skipping [\w-]{2,30} (?:component|output)\b|nvidia: module verification failed: "
     r"|\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
     r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
     r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-(?!vgpu-mgr)[a-z-]{4,16}|bluetoothd|gdm[a-z-]{0,16}\]?"
@@ -99,7 +100,8 @@ _SERVICES = regex(
     r"\b(?:HTTPS?ConnectionPool|HTTPError|redis|psycopg2?|sqlalchemy|botocore|urllib3?|requests\.exceptions"
     r"|aiohttp|SMTP\w{0,20}"
     r"|[Ff]fmpeg process crashed|rtsp://\S{1,80}: |cannot identify image file"
-    r"|ConnectionRefusedError|Connection refused|ClientDisconnect|client disconnected|context canceled"
+    r"|ConnectionRefusedError|Connection refused|Connection reset by peer|ClientDisconnect|client disconnected"
+    r"|context canceled"
     r"|BrokenPipeError|Name or service not known)\b"
 )
 _LONGEST_TRACE = 40  # lines

@@ -105,6 +105,10 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
+_MEANT_TO = regex(
+    r"[^\n]{0,120}\((?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
+    re.IGNORECASE,
+)
 _WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_memory PASSED`
     r"(?:(?!\b(?:not|no|isn't)\b)[^\n]){0,150}(?:(?:[.:>-] {0,3}| {2})(?:OK|ok|passed)| PASS(?:ED)?)[.!)]{0,2}$",
     re.MULTILINE,
@@ -223,6 +227,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _WELL.match(text.whole, end, end + 3 * _SHORT):
         return True

@@ -53,6 +53,7 @@ _FINE = regex(
     r"|\bhelps? (?:others|people|the next|some(?:one|body)|you all)\b"
     r"|[^.;\n]{0,160}\([^()\n]{0,80}\b(?:solved|fixed|resolved|my (?:own )?(?:script|mistake|fault|bug|code|typo))\b"
     r"[^()\n]{0,40}\)"
+    r"|[^。\n]{0,60}(?:可以|能|直接)(?:无视|忽略)[^。\n]{0,60}|\bstopped (?:with|by) (?:ctrl|me|hand)\b|\bno harm\b"
     r"|nvidia-bug-report|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
     r"|\bohne (?:Ärger|Probleme|Fehler)\b|(?:没有?|无)(?:任何)?(?:报错|错误|异常|问题)|有没有|还没"
     r"|\b(?:cannot|can't|could not|did not|didn't) find (?:a|an|any|the) (?:\w{2,12} )?"
@@ -158,6 +159,10 @@ _SOLVED = regex(
     r"(?! ?\?)",
     re.IGNORECASE,
 )
+_GUIDE = regex(
+    r"\W{0,4}(?:how ?-?to|guide|tutorial|walk-?through|anleitung|tutoriel|tutorial|教程|经验贴)\b[\])】]?:?",
+    re.IGNORECASE,
+)
 _AGAIN = regex(r"\b(?:again|still|comes? back|came back|is back|returned|until|wieder|encore|снова)\b", re.IGNORECASE)
 _SINCE = regex(
     r"\b(?:since|after|following) (?:(?:the|an?|my|our|this|that) )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart"
@@ -182,7 +187,7 @@ _WORD = regex(
 _WIDE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOG = regex(
     r"^\s{0,8}(?:\[|\((?:WW|EE|II|--|==|\*\*|\+\+|!!)\) "
-    r"|-- |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
+    r"|-- |Warning> |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
     r"|\([a-z]\w{0,30} \+[\dhms]{1,9}\) "
     r"|Error! |Skipping |Start of NVIDIA bug report |with a detailed description of your problem"
     r"|driver bug via the NVIDIA |or by sending email to 'linux-bugs"
@@ -198,11 +203,11 @@ _PLAIN = 0.7  # the share of words in what a person writes
 
 
 def _solved(text: Text) -> int:
-    """The end of a title that says so, -1 for another."""
+    """The end of a title that says so or calls the text a guide, or the result that is shown; -1 for another title."""
     index = next((number for number, line in enumerate(text.lines) if line.strip()), -1)
-    if index < 0 or not _SOLVED.match(text.lines[index]):
+    if index < 0 or not (_SOLVED.match(text.lines[index]) or _GUIDE.match(text.lines[index])):
         return -1
-    return text.start(index) + len(text.lines[index])
+    return max(text.start(index) + len(text.lines[index]), used(text))
 
 
 def _answers(text: Text) -> bool:
@@ -248,7 +253,7 @@ def fine_from(text: Text) -> int:
     """
     if used(text) < 0 and not busy(text) and not _answers(text):
         return -1
-    lines = tuple(_prose(text)) if assured(text) else ()
+    lines = assured(text) or _solved(text) >= 0
     heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
     since = (text.start(index) + match.end() for index, line in _prose(text) if (match := _SINCE_FINE.search(line)))
     place = max((*heads, *since, _solved(text)), default=-1)
