@@ -15,6 +15,7 @@ from envkit.ingest.computed import busy, computed, looks, used
 from envkit.ingest.dates import days_between, look_date
 from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
+from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import prose, troubled
@@ -52,8 +53,13 @@ _FAILS = regex(
     r"|\bnan\b(?! iterations)|\berror: "
 )
 _EVENT = regex(r"^\s{0,8}(?:\S{1,40} {1,20}){0,2}Warning {1,20}(?:Failed|Unhealthy|BackOff|Unexpected|Node)\w{0,40}\b")
-_DAYS_OLD = regex(r"^\s{0,8}Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? ")
+_DAYS_OLD = regex(
+    r"^\s{0,8}(?:Warning {1,20}\w{3,40} {1,24}\d{1,4}d(?:\d{1,2}h)? "
+    r"|(?:\S{1,40} {1,20})?\d{1,4}d(?:\d{1,2}h)? {1,20}Warning )"
+)
 _IS_READY = regex(r"^\s{2,12}Ready: {1,12}True$")
+_OBJECT = regex(r"\b(?:pod|job)s?[/ ](?P<name>[a-z0-9][\w.-]{2,80})")
+_ALL_RUN = regex(r" (?P<up>\d{1,2})/(?P=up) {1,8}Running ")
 _STATES = 8  # lines of a container's states
 _STARTED = regex(r"\bNormal {1,20}(?:Started|Created|Scheduled|Pulled)\b")
 _STATE = regex(
@@ -82,6 +88,8 @@ _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
 _NVCC = regex(r"\bnvcc\b")
 _OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshosts|qhost)\b")  # of a whole cluster
 _NODE_TOLD = regex(r"\b(?:drain\w{0,3}|xid|fall\w{0,3}|fell|down|offline|lost|dead)\b", re.IGNORECASE)
+_RANK = regex(r"^(?P<host>[A-Za-z][\w.-]{0,60}):\d{2,9}:\d{2,9} \[\d\] NCCL INFO ", re.MULTILINE)
+_NAME = regex(r"[\w.-]{2,60}")
 _TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc", "toolkit-missing/which-nvcc")
 _NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
 _BUILDS = regex(
@@ -97,10 +105,20 @@ _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.",
 _PIP = "which is incompatible"
 _INSTALLS = regex(r"\b(?:pip3?|conda|mamba|uv pip|poetry) (?:un)?(?:install|remove|add|sync)\b")
 _LONGEST = 400  # lines of one answer
-_TRIES_LESS = regex(r"\b(?:trying|retrying with) (?:a )?(?:smaller )?batch size \d")  # a search for the largest one
+_TRIES_LESS = regex(
+    r"\b(?:trying|re-?try(?:ing)? with) (?:a )?(?:smaller |lower |half |reduced )?"
+    r"(?:batch|chunk|tile|pool|size|resolution)"
+    r"|[,;] trying (?!(?:the )?CPU\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b"
+    r"|(?:\.{2,3}|[:-]) ?ok(?:ay)?[.!]?$|\bre-?trying[.)]{0,3}$",
+    re.IGNORECASE,
+)  # a search for the largest one, or for what fits
 _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
+_STILL_ON_GPU = regex(
+    r"\b[Ff]all(?:s|ing)? ?back to (?:the )?(?:CUDA|cuda|native GPU|PyTorch|torch|SDPA|sdpa|Triton|eager|OpenCL|cuBLAS)"
+)
+_NEAR = 3  # lines
 _OLD = 1  # days
 _PEERMEM, _NETWORK = "peermem-not-loaded", "nccl-wrong-interface"
 _NO_PEERMEM = regex(r"\bNVIDIA (?:GB10|Thor|Orin)\b")  # which share the memory of the machine
@@ -122,20 +140,33 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return True
     if check == _NETWORK and not troubled(text) and _connected(text, offset):
         return True
-    if _OF_NODES.search(asked_by(text, offset)) and _not_of_nodes(text):
+    if _OF_NODES.search(asked_by(text, offset)) and (_not_of_nodes(text) or _of_idle_node(text, offset)):
         return True
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
     if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
         return True
-    if full_node(text, signature) or (_TRIES_LESS.search(text.line_at(offset)) and not troubled(text)):
+    if fell_back(text, offset):
+        return True
+    if full_node(text, signature) or made_do(text, offset):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def fell_back(text: Text, offset: int) -> bool:
+    """Whether the program says just below that it took another way on the GPU, where nobody tells of trouble."""
+    index = text.index(offset)
+    return any(map(_STILL_ON_GPU.search, text.lines[index : index + _NEAR])) and not troubled(text)
+
+
+def made_do(text: Text, offset: int) -> bool:
+    """Whether the line says itself that the program went on with less, where nobody tells of trouble."""
+    return _TRIES_LESS.search(text.line_at(offset)) is not None and not troubled(text)
 
 
 def _connected(text: Text, offset: int) -> bool:
@@ -177,6 +208,15 @@ def harmless(text: Text, offset: int) -> bool:
 def _not_of_nodes(text: Text) -> bool:
     """Whether the machine at hand has a driver that answers, and nobody writes of a node that is out of service."""
     return bool(answers_of_driver(text)) and not any(map(_NODE_TOLD.search, prose(text)))
+
+
+def _of_idle_node(text: Text, offset: int) -> bool:
+    """Whether the line is of a node that is none of those whose job computed later."""
+    at_work_there = {match["host"] for match in text.matches(_RANK, " NCCL INFO ", "on host ")}
+    row = _NAME.findall(text.line_at(offset))
+    return (
+        bool(at_work_there) and used(text) > offset and not at_work_there.intersection(row) and not asks_for_help(text)
+    )
 
 
 def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
@@ -295,12 +335,26 @@ def _of_pip(text: Text, offset: int) -> bool:
 
 def _event_is_over(text: Text, offset: int) -> bool:
     """Whether an event is days old, or Kubernetes tried again: what it told of started, and no pod waits."""
-    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset):
+    if _DAYS_OLD.match(text.line_at(offset)) or _runs_again(text, offset) or _started_since(text, offset):
         return True
     if not _EVENT.match(text.line_at(offset)):
         return False
     later = any(_STARTED.search(line) for line in _behind(text, offset))
     return later and _STATE.search(text.whole) is None
+
+
+def _started_since(text: Text, offset: int) -> bool:
+    """Whether it is an event of a pod that a list shows at work, or of which a later event says that it started."""
+    line = text.line_at(offset)
+    pod = _OBJECT.search(line) if _EVENT.match(line) else None
+    if pod is None:
+        return False
+    return any(
+        text.lines[index].startswith(pod["name"])
+        and _ALL_RUN.search(text.lines[index])
+        or (text.start(index) > offset and _STARTED.search(text.lines[index]))
+        for index in text.lines_with(pod["name"])
+    )
 
 
 def _runs_again(text: Text, offset: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ _TIMESTAMP = regex(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:st
 _COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}[-_]\d{1,4} {1,30}\| ")  # docker compose logs: `web-1  | …`
 _PREFIXES = ((">", _QUOTE), ("Z ", _TIMESTAMP), ("| ", _COMPOSE), ("```", _FENCE), ("~~~", _FENCE))
 _PROGRAMS = {_COMPOSE: "compose"}  # who puts the prefix there
+_SERVICE = regex(r"^(?P<name>[a-z0-9][\w.-]{1,60}) {2,30}\| ")  # the same of a container that was given its name
+_OFTEN = 4  # lines of a service: a table names each thing once
 _PLAIN = (
     ("\u2018", "'"),
     ("\u2019", "'"),
@@ -52,7 +55,20 @@ def clean(raw: str) -> Text:
             if prefix in _PROGRAMS and plain != lines:
                 programs.append(_PROGRAMS[prefix])
             lines = plain
+    if "  | " in text and (plain := _without_services(lines)) != lines:
+        programs.append(_PROGRAMS[_COMPOSE])
+        lines = plain
     return replace(_numbered([line.rstrip() for line in lines]), programs=tuple(programs))
+
+
+def _without_services(lines: list[str]) -> list[str]:
+    """The lines without the names of services that write several of them."""
+    found = [_SERVICE.match(line) if "  | " in line else None for line in lines]
+    times = Counter(match["name"] for match in found if match)
+    return [
+        line[match.end() :] if match and times[match["name"]] >= _OFTEN else line
+        for line, match in zip(lines, found, strict=True)
+    ]
 
 
 def _without_returns(raw: str) -> str:

@@ -91,6 +91,7 @@ _REFUSED = "externally-managed-environment"  # pip, of whatever was to be instal
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
 _FOUND = regex(
     r"\bfound [1-9]\d? CUDA devices\b|^(?:\S{1,40} - \w{4} - INFO - )?Device: cuda:\d [A-Z]"
+    r"|^Device \d: {1,3}\x22NVIDIA [^\n]{3,60}\x22 {1,3}\d{3,6}Mb, sm_\d"
     r"|\bDeviceAvailable: 1$|\bAdding visible gpu devices: \d"
     r"|PhysicalDevice\(name='/physical_device:GPU:\d|^ {2}\d: NVIDIA [^\n]{3,60} \(sm_\d{2,3}, [\d.]{1,8} GiB / ",
     re.MULTILINE,
@@ -98,11 +99,29 @@ _FOUND = regex(
 _TRAINS = regex(
     r"^NCCL version \d[^\n]{0,40}\n(?:[^\n]{0,200}\n){0,3}?[^\n]{0,60}\bloss\b[^\n]{0,4}[ =:|'\x22]\d", re.MULTILINE
 )
-_FINDS = ("/physical_device:GPU:", ": NVIDIA ", " CUDA devices", "Device: cuda:", "DeviceAvailable", "gpu devices: ")
+_FINDS = (
+    "/physical_device:GPU:",
+    ": NVIDIA ",
+    " CUDA devices",
+    "Device: cuda:",
+    "Mb, sm_",
+    "DeviceAvailable",
+    "gpu devices: ",
+)
 _BUSY = regex(r"^\|? {1,6}\d{1,2}  {1,4}(?:N/A +N/A +)?\d{2,8} {1,8}(?:M\+)?C(?:\+G)? ", re.MULTILINE)
 _LOADED = regex(r"(?:^| )(?:[1-9]\d?|100) ?%[ ,]", re.MULTILINE)
 _LOAD = regex(r"(?<![\w.])(?:[5-9]|[1-9]\d|100) ?%(?:,|$)")
 _JETSON = regex(r"\bGR3D_FREQ (?:[5-9]\d|100)%")
+_QUERIED = regex(r"^ {8}Gpu {2,40}: (?:[5-9]|\d{2,3}) %$", re.MULTILINE)
+_DRAWS = regex(r"\bOpenGL renderer string: (?:NVIDIA |GeForce |Quadro )|\bGL_RENDERER {0,6}[=:] {1,4}NVIDIA")
+_VGPU = regex(
+    r"^\| {2,8}\d{6,12} {1,4}(?:NVIDIA|GRID) [\w-]{2,20} {1,12}\| [^|\n]{3,40}\| {1,12}[1-9]\d?% ", re.MULTILINE
+)
+_MONITORED = regex(
+    r"^# gpu {2,12}(?:sm {2,8}|pid {1,4}type {2,8}sm {2,8})[^\n]{0,120}\n# Idx[^\n]{0,120}\n"
+    r" {2,8}\d{1,2} {2,12}(?:\d{2,9} {2,8}[CG](?:\+G)? {2,8})?(?:[5-9]|\d{2,3}) ",
+    re.MULTILINE,
+)  # nvidia-smi dmon and pmon
 _MOST_GPUS = 17  # lines of a query's answer
 _FRAMES = regex(r"^frame= {0,6}[1-9]\d{0,8} fps= {0,6}[1-9]|^Saved: '", re.MULTILINE)
 _BY_GPU = regex(r"-hwaccel (?:cuda|nvdec|cuvid)\b|_nvenc\b|_cuvid\b|--cycles-device (?:CUDA|OPTIX)\b")
@@ -158,7 +177,13 @@ def _of_encoders(text: Text) -> Iterator[int]:
 
 def busy(text: Text) -> bool:
     """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query or tegrastats shows it."""
-    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")):
+    if any(True for _ in text.matches(_QUERIED, "Gpu  ")):
+        return True
+    if any(True for _ in text.matches(_MONITORED, "# gpu ", lines=3)):
+        return True
+    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")) or any(
+        True for _ in text.matches(_VGPU, "  NVIDIA ", "  GRID ")
+    ):
         return True
     if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
         return any(True for _ in text.matches(_LOADED, "%"))
@@ -167,6 +192,11 @@ def busy(text: Text) -> bool:
         for index in text.lines_with("utilization.gpu")
         for line in text.lines[index + 1 : index + 1 + _MOST_GPUS]
     )
+
+
+def draws(text: Text) -> bool:
+    """Whether the driver draws with OpenGL, which tells nothing of CUDA."""
+    return any(True for _ in text.matches(_DRAWS, "renderer string: ", "GL_RENDERER"))
 
 
 def _of_questions(text: Text) -> Iterator[int]:

@@ -27,7 +27,7 @@ _NO_CUDA = frozenset(
     (
         *("device-node-permission", "device-nodes-missing", "driver-lib-mismatch-803", "error-802-other-causes"),
         *("fabric-manager-not-running", "fabric-manager-version-mismatch", "jax-no-cuda-plugin"),
-        *("libcuda-stub-loaded", "mps-unreachable"),
+        *("libcuda-stub-loaded", "mps-unreachable", "opencl-not-found"),
         *("tf-finds-no-driver", "uvm-module-not-loaded", "wsl-libcuda-missing"),
     )
 )  # with which no program computes

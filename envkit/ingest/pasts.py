@@ -24,6 +24,7 @@ _NO_MORE = regex(
 _USED_TO = regex(  # `with the old driver I used to see "…"`, `a sample from the forum: "…"`
     r"\bused to (?:see|get|have|show|print|lose|fail|crash|hang|say)\b[^.\n]{0,40}$"
     r"|\b(?:you|one)(?:'d| would) (?:otherwise )?(?:get|see|hit|have|run into)\b[^.\n]{0,40}$"
+    r"|\b(?:without|otherwise|else)\b[^.\n]{0,40}\byou(?:'ll| will| would| may)? (?:get|see|hit)\b[^.\n]{0,40}$"
     r"|\bnot (?:from )?(?:my|our) (?:own )?(?:box|machine|log|system|server|node|PC|case)\b[^.\n]{0,40}$"
     r"|\b(?:copied|quoted|taken|sample|example) from (?:the|a|an|another) (?:\w{2,12} )?"
     r"(?:forum|web|internet|docs?|issue|thread|blog)\b[^.\n]{0,40}$",
@@ -52,6 +53,21 @@ _CURED_BY = regex(  # `I had "…" before, and upgrading to torch 2.7.1 fixed it
     r"\b(?:fixed|solved|cured|resolved) (?:it|that|this|the (?:problem|issue|error))\b",
     re.IGNORECASE,
 )
+_CURED_LATER = regex(  # `…, 卸载后重装就好了`, `… больше не появлялось`: of one line, in other languages
+    r"(?:(?!怎么|如何|求助|无法解决|没能|未能|请问)[^\n]){0,120}?"
+    r"(?:就好了|就行了?|就可以了|解决了?(?=[。,;!,]|\s{0,4}$)|搞定|不再(?:出现|报错)|(?:今|いま)は(?:何も)?(?:出ません|出ない|問題"
+    r"|動)|解決しました|直りました)(?!吗|？|\?)"
+    r"|(?:(?!\b(?:как|почему|не могу)\b|\?)[^\n]){0,120}?\b(?:больше не (?:появля\w{1,6}|повторя\w{1,6})"
+    r"|исчезл[аои]|решено"
+    r"|(?:это )?помогло)\b"
+    r"|(?:(?!\b(?:wie|warum|aber)\b|\?)[^\n]){0,120}?\b(?:(?:seither|seitdem|danach) (?:nie mehr|nicht mehr|weg"
+    r"|Ruhe)|behoben"
+    r"|gelöst)\b"
+    r"|(?:(?!\b(?:comment|pourquoi|mais)\b|\?)[^\n]){0,120}?\b(?:résolu|plus jamais|a disparu)\b"
+    r"|(?:(?!\b(?:cómo|como|por qué|pero)\b|\?)[^\n]){0,120}?\b(?:solucionado|resuelto|ya no (?:sale|aparece|pasa))\b",
+    re.IGNORECASE,
+)
+_REACH_OF_CURE = 110  # characters before the end of a line
 _RELEASE_NOTE = regex(r"\s{0,12}[-*•] (?:Fix(?:ed|es)?|Resolved|Worked around) (?:an?|some|several|the) \w")
 
 
@@ -62,10 +78,19 @@ def of_others(text: Text, start: int) -> bool:
     return _USED_TO.search(text.whole, _first(text, start), start) is not None
 
 
+def is_cured(line: str) -> bool:
+    """Whether a line that is not English ends well: what it tells of is of the past."""
+    if line.isascii():
+        return False
+    return any(_CURED_LATER.match(line, start) for start in (0, max(len(line) - _REACH_OF_CURE, 0)))
+
+
 def cured_since(text: Text, start: int, end: int) -> bool:
     """Whether words behind `end` say that it is over, and how: a part was replaced, all is well since."""
     behind = text.whole, end, end + _BEHIND
     if _ONCE_SO.match(*behind) or _FINE_SINCE.match(*behind):
+        return True
+    if not text.line_at(start).isascii() and _CURED_LATER.match(*behind):
         return True
     if _REPLACED.match(*behind) or _CURED_BY.match(*behind):
         return True

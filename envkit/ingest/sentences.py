@@ -23,7 +23,7 @@ _DENIAL = regex(
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|weil|aber|obwohl"
     r"|(?:available|detected|found|recogni[sz]ed|usable|visible|working) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
-    r"|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
+    r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
 )
 _ELSEWHERE = regex(
@@ -79,7 +79,9 @@ _SUPPOSED = regex(
     r"[^,;\n]{0,60}$",
     re.IGNORECASE,
 )
-_INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
+_INTENDED = regex(
+    r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately|needs? (?:none|no GPU))\b", re.IGNORECASE
+)
 _TODO = regex(r"\W{0,6}TODO\b")
 _SOLVED = regex(  # `I had "…" yesterday, a reboot fixed it. Now: …`
     r"[\x22'`]?[^.\n]{0,40}[,;.] ?(?:but |and |which |that )?(?:(?:a|the) )?"
@@ -102,6 +104,19 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:otherwise|or else),? [\x22'`]$"
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
+)
+_MEANT_TO = regex(
+    r"[^\n]{0,120}\((?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
+    re.IGNORECASE,
+)
+_WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_memory PASSED`
+    r"(?:(?!\b(?:not|no|isn't)\b)[^\n]){0,150}(?:(?:[.:>-] {0,3}| {2})(?:OK|ok|passed)| PASS(?:ED)?)[.!)]{0,2}$",
+    re.MULTILINE,
+)
+_EXPECTED = regex(  # `as planned: CUDA out of memory`, of code that makes it fail
+    r"(?:^|[\s(\x22'])(?:as (?:planned|expected|intended)|(?:caught|expected|provoked|simulated|intentional|deliberate)"
+    r"(?: the)?(?: \w{0,30}(?:error|exception|failure))?) ?[:(-] ?[^\n]{0,40}$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
@@ -213,9 +228,13 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
+    if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _WELL.match(text.whole, end, end + 3 * _SHORT):
+        return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
-    if _TODO.match(text.line_at(start)):
+    if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
         return True
     words, place = _around(text, start, end, _ENDS)
     if _WISHED.search(words) or any(each.search(words[:place]) for each in (_ADVISED, _WRITTEN, _OF_OTHERS)):

@@ -20,6 +20,7 @@ from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import asserted, denied
 from envkit.ingest.text import ALIKE, Part, Text, as_one
+from envkit.ingest.trouble import fine_from
 from envkit.model import Message
 from envkit.tables.findings import Signature
 from envkit.tables.loader import read
@@ -86,7 +87,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         windows = [near for near in around if _holds_needed(text, signature, *near)]
         if not windows or not signature.counts_where(partial(_says, text)):
             continue
-        end_of_it = ended(text, signature.signature)
+        end_of_it = max(ended(text, signature.signature), fine_from(text))
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
             for match in compiled(signature, of_log=of_log).finditer(text.whole, start, end):

@@ -34,6 +34,7 @@ SIGNS = (
         ("on the GPU", "GPU selected for this run", "GPUs selected for this run"),
     ),
     Sign("OpenMM", "CUDA - Success", regex(r"^\d{1,2} CUDA - Successfully computed forces", re.MULTILINE)),
+    Sign("BOINC", "Computation for task", regex(r"\bComputation for task \S{3,80} finished"), ("CUDA: NVIDIA GPU 0:",)),
     Sign("Folding@home", "Using CUDA", regex(r"\bUsing CUDA (?:on CUDA Platform )?and gpu \d")),
     Sign(
         "AMBER", "ns/day =", regex(r"\bns/day = {1,12}[1-9]"), ("CUDA Device Name", "CUDA (GPU): ", "GPU DEVICE INFO")
@@ -51,7 +52,17 @@ SIGNS = (
         "trainers",
         "loss",
         regex(r"\bloss\b[^\n]{0,4}[ =:|'\x22][\d.]{2,9}"),
-        ("- Init COMPLETE",),
+        (
+            "- Init COMPLETE",
+            "Setting ds_accelerator to cuda",
+            "device: cuda:",
+            "device=cuda",
+            "on single GPU",
+            "cuda:0 NVIDIA",
+            "cuda:0 Tesla",
+            "[cuda:0",
+            "cuda:0 epoch",
+        ),
     ),
     Sign("darknet", "AVG_FPS:", regex(r"\bAVG_FPS: ?[1-9]"), (", GPU: ", "GPU count: 1", "GPU count: 2")),
     Sign("DeepStream", "**PERF:", regex(r"^\*\*PERF: {2}\d[\d.]{0,6} \([1-9]", re.MULTILINE)),
@@ -66,9 +77,35 @@ SIGNS = (
     Sign("Infinity", "embeddings/sec", regex(r"\bembeddings/sec: [1-9]"), ("NVIDIA-SMI",)),
     Sign("TensorRT-LLM", "hroughput (token", regex(r"\b[Tt]oken [Tt]hroughput \(tokens?/sec\)[: |]{1,20}[1-9]")),
     Sign("Triton", "infer/sec", regex(r"\bThroughput: [1-9][\d.]{0,9} infer/sec"), ("NVIDIA",)),
-    # pictures and video
     Sign(
-        "MangoHud", "Average FPS", regex(r"\bAverage FPS\b[^\n]{0,120}\n[\d.,]{8,100}$", re.MULTILINE), ("NVIDIA-SMI",)
+        "rates",
+        "/s",
+        regex(r"\b[1-9][\d.,]{0,9} ?(?:it|img|images|samples|docs|documents|pairs|tokens?|tok|rows|steps)/s\b"),
+        ("on cuda:", "device cuda:", "device=cuda", "device: cuda"),
+    ),
+    Sign(
+        "Frigate",
+        "inference_speed",
+        regex(r"\binference_speed [1-9]"),
+        ("'CUDAExecutionProvider'", "detectors.plugins.tensorrt"),
+    ),
+    Sign("Paddle", "Place(gpu:", regex(r"\bon Place\(gpu:\d\)")),
+    # pictures and video
+    Sign("Redshift", "GPU(s) used", regex(r"\bRendering time: [\d.:hms ]{2,20} ?\([1-9]\d? GPU\(s\) used\)")),
+    Sign(
+        "ffmpeg", "frame=", regex(r"^frame= {0,6}[1-9]\d{1,8} fps= {0,6}[1-9]", re.MULTILINE), ("_nvenc))", "_cuvid))")
+    ),
+    Sign(
+        "ComfyUI",
+        "Prompt executed in",
+        regex(r"\bPrompt executed in \d"),
+        ("Device: cuda:", "Set vram state to: NORMAL"),
+    ),
+    Sign(
+        "MangoHud",
+        "Average FPS",
+        regex(r"\bAverage FPS\b[^\n]{0,120}\n[\d.,]{8,100}$", re.MULTILINE),
+        ("NVIDIA-SMI", "device: NVIDIA", "NVIDIA GeForce"),
     ),
     Sign("games", "Av", regex(r"^(?:Average|Avg\.?) (?:fps|FPS)[: ]{1,4}[1-9]", re.MULTILINE), ("NVIDIA-SMI",)),
     Sign(
@@ -84,7 +121,9 @@ SIGNS = (
     Sign("OctaneBench", "Total score", regex(r"\bTotal score: [1-9]"), ("RTX on", "NVIDIA")),
     Sign("V-Ray benchmark", "vpaths", regex(r"\b[1-9]\d{0,6} vpaths\b"), ("CUDA", "RTX")),
     # what counts by the second
-    Sign("miners", "H/s", regex(r"\bGPU ?#?\d{1,2}\b[^\n]{0,80}\b[1-9][\d.]{0,9} ?[kMG]?H/s\b"), ("NVIDIA", "nvidia")),
+    Sign(
+        "miners", "/s", regex(r"\bGPU ?#?\d{1,2}\b[^\n]{0,80}\b[1-9][\d.]{0,9} ?[kMG]?[Hh]/s\b"), ("NVIDIA", "nvidia")
+    ),
     Sign("John the Ripper", "p/s ", regex(r"\b\d[\d.]{0,9}[KMG]?p/s [\d.]{1,9}[KMG]?c/s\b"), ("NVIDIA", "Device 1:")),
     Sign(
         "clpeak",

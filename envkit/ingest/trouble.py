@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
+from envkit.ingest.asides import aside
 from envkit.ingest.computed import busy, used
+from envkit.ingest.pasts import is_cured
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -44,7 +46,17 @@ _FINE = regex(
     r"|\b(?:brauche|benutze|nutze) (?:ich )?(?:\w{2,6} )?nicht\b|没(?:有)?(?:什么)?问题|能不能|要不要|是不是"
     r"|\b(?:as|is|are|was|were) expected\b|\bnothing (?:uses|is using|runs|needs)\b"
     r"|\b(?:security|bug) fix\w{0,2}\b|\bnot an? (?:question|problem|bug|crash|error|fault)\b"
-    r"|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
+    r"|\([^()\n]{0,120}\bignored?(?: (?:it|that|them|those|these|this))?[.!]?\)"
+    r"|\b(?:GPUs?|cards?|drivers?) (?:itself )?(?:was|were|is|are) (?:never|not) (?:the|to|at|a) (?:\w{2,8} )?"
+    r"(?:problem|issue|cause|reason|culprit|blame|fault|suspect)\b"
+    r"|\b(?:zero|no) (?:crash(?:es)?|hangs?|freezes?|drop-?outs?|lost \w{3,8})\b"
+    r"|\bhelps? (?:others|people|the next|some(?:one|body)|you all)\b"
+    r"|(?:^|(?<=[.;]))[^.;(\n]{0,160}\([^()\n]{0,80}"
+    r"\b(?:solved|fixed|resolved|my (?:own )?(?:script|mistake|fault|bug|code|typo))\b"
+    r"[^()\n]{0,40}\)"
+    r"|(?:^|(?<=[。.,,]))[^。.,,\n]{0,60}(?:可以|能|直接)(?:无视|忽略)[^。\n]{0,60}"
+    r"|\bstopped (?:with|by) (?:ctrl|me|hand)\b|\bno harm\b"
+    r"|nvidia-bug-report|\bbug report (?:template|form)\b|\bignore the rest\b|\bseit (?:19|20)\d\d\b"
     r"|\bohne (?:Ärger|Probleme|Fehler)\b|(?:没有?|无)(?:任何)?(?:报错|错误|异常|问题)|有没有|还没"
     r"|\b(?:cannot|can't|could not|did not|didn't) find (?:a|an|any|the) (?:\w{2,12} )?"
     r"(?:way|option|setting|button|table|list|page|answer|number|benchmark|comparison)\b"
@@ -55,7 +67,8 @@ _FINE = regex(
     r"|\b(?:bug|error|mistake|crash) in (?:\w{2,10}'?s? )?(?:own )?(?:\w{2,10} )?(?:code|kernel|script|game)\b"
     r"|\b(?:crash|bug) was (?:its|his|her|their|my) own\b"
     r"|(?:^|(?<=[.,;\n(]))[^.,;\n(]{1,80}\((?:is |we |as )?(?:known?|expected|normal|harmless|by design)\)"
-    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:of course\b|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
+    r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:(?:of course|natürlich|naturally|obviously)\b"
+    r"|(?:that's|that is|which is) (?:how|the way|as)\b)[^.;\n]{0,60}"
     r"|(?:^|(?<=[.;:(]))[^.;:(\n]{0,100}\b(?:harmless|safe to ignore"
     r"|(?:can|may|should|could) (?:\w{1,6} )?(?:be )?(?:ignored?|silenced?))[^.;\n]{0,20}\?"
     r"|\b\d ?(?:%|percent) slower\b|\bas (?:everybody|everyone|we all|you) knows?\b"
@@ -71,15 +84,35 @@ _WORKS = regex(
     r"(?: [\w./-]{1,30}){0,3} (?:just |all |really |already )?(?:works?|runs?|is working|is running|are working)"
     r"(?: (?:fine|well|great|perfectly|ok(?:ay)?|nicely|as it should))?[.,;!)]"
     r"|\b(?:everything|all) (?:is|looks|seems) (?:fine|good|ok(?:ay)?|well|healthy)\b"
+    r"|(?<!n't )(?<!not )\b(?:works?|working|runs?|running|plays?|played|ran)(?: [^.,;:?!\n]{1,60}?)?"
+    r" (?:as (?:intended|expected|designed|it should)|flawlessly|perfectly|smoothly|nicely|fine|without (?:a hitch"
+    r"|interruption|any \w{4,12}|problems?|issues?)|(?:at )?\d{2,3} ?fps)\b"
+    r"|\b(?:all|everything) (?:is )?(?:green|good|fine)\b|\b(?:everything|it all) (?:works|runs)\b"
+    r"|\b(?:card|gpu|machine|box|rig|node|pool|system|setup|run|result)s? (?:itself |themselves )?(?:is|are) "
+    r"(?:fine|ok(?:ay)?|good|healthy|great|stable)\b|\bhappy (?:camper|user|customer|owner)\b|\brock[- ]solid\b"
+    r"|\b(?:zero|no) (?:crash(?:es)?|drop-?outs?|complaints)\b|\b\d{2,4} days (?:of )?uptime\b"
+    r"|\bnobody (?:ever )?complain(?:s|ed)\b"
+    r"|\b(?:es|alles) (?:läuft|funktioniert)(?: alles)?\b"
     r"|\b(?:läuft|funktioniert|klappt) (?:alles|einwandfrei|problemlos|super|gut)\b"
     r"|\balles (?:läuft|funktioniert|in Ordnung)\b"
     r"|\btout (?:marche|fonctionne)\b|\btodo funciona\b|\btutto funziona\b|\b(?:tudo funciona|wszystko działa)\b"
     r"|\bвс[её] работает\b|一切正常|都正常|运行正常|速度正常|問題なく(?:動|使)",
     re.IGNORECASE,
 )
+_WORKS_NOW = regex(
+    r"\b(?:works?|working|runs?|running|solved|fixed) now\b|\b(?:now|finally|at last|in the end) "
+    r"(?:it |everything |all )?(?:works|runs)\b|\b(?:jetzt|nun) (?:geht|läuft|funktioniert)\b",
+    re.IGNORECASE,
+)
+_YET_NOW = regex(
+    r"\b(?:but|however|except|only|until|unless|if|when|not|never|still|slow\w{0,4})\b|n't\b|\?", re.IGNORECASE
+)
 _SHOWS = regex(
     r"\b(?:just|only) (?:\w{2,8} )?(?:reporting|documenting|sharing|posting|checking|wonder(?:ing)?|asking|curious)\b"
     r"|\bfor (?:the|our) (?:\w{2,14} )?(?:wiki|docs?|documentation|list|records?|report|appendix|inventory)\b"
+    r"|\b(?:posted|kept|written|collected|listed|recorded) (?:here )?for (?:the |our |my |all |any)?"
+    r"(?:\w{2,14} )?(?:wiki|docs?|documentation|list|records?|report|tutorial|archive|next one|reference|comparison)\b"
+    r"|\bjust documenting\b|\b(?:only|just) (?:curious|interested)\b|(?:只是|仅)(?:登记|记录|分享)|不是报障"
     r"|\bnur (?:zur|als) (?:Info\w{0,7}|Doku\w{0,10}|Notiz)\b|\b(?:juste|seulement) pour (?:info|documenter)\b"
     r"|\b(?:the|my|only) question is (?:only |just )?about\b|\bas in the (?:vendor's |data ?)?sheet\b"
     r"|(?:^|(?<=[.?!:] ))(?:how (?:many|much)|which|would|will|should (?:I|we)|is it worth|is [^\n?]{2,60} worth"
@@ -100,9 +133,44 @@ _HARD = regex(
     r"|freez\w{1,4}|froze|dies|died|dead|killed|vanish\w{0,3}|gone|lost|loses|disappear\w{0,3}|useless|unusable"
     r"|suddenly|drops?|dropped|idle|(?:only |100% )(?:on )?(?:the )?cpu"
     r"|(?:since|after) (?:(?:the|an?|my|this|that) )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart|change|switch"
-    r"|suspend|reinstall\w{0,3}|install\w{0,6}|move|night|weekend|yesterday|today|week)|stop\w{0,4}|problem\w{0,2}|trouble)\b",
+    r"|suspend|reinstall\w{0,3}|install\w{0,6}|move|night|weekend|yesterday|today|week)|stop\w{0,4}"
+    r"|problem\w{0,2}|trouble)\b",
     re.IGNORECASE,
 )  # what does not go together with a machine that works
+_NOW = regex(
+    r"\W{0,6}(?:(?:the )?(?:current )?(?:state|status|situation|setup|output) (?:as )?(?:of )?)?"
+    r"(?:after (?:the|that|this|my) (?:\w{2,12} )?(?:fix|repair|reboot|update|upgrade|swap|change|replacement"
+    r"|reinstall\w{0,6})"
+    r"|today|now|these days|currently|at present|heute|jetzt|aktuell|inzwischen|maintenant|aujourd'hui|ahora"
+    r"|сейчас|теперь|сегодня|现在|目前|今は|現在)\b[^.?!\n]{0,60}[:：]\s{0,4}$",
+    re.IGNORECASE,
+)  # a heading
+_SINCE_FINE = regex(
+    r"\b(?:since then|ever since|since (?:the|I|we|that|my|our|it)\b[^.;?!\n]{1,80}?|from then on|afterwards|seitdem"
+    r"|seither|depuis|desde entonces|с тех пор)[,:]? (?:(?:it|that|this|everything|they|we|I) )?"
+    r"(?:(?:is|are|was|has|have|had|been|runs?|ran|works?|worked|läuft|all|alles|not|never|been|tout|все|всё) ){0,3}?"
+    r"(?:good|fine|ok(?:ay)?|well|stable|quiet|never again|no (?:more|further|single) \w{4,12}|zero \w{4,12}"
+    r"|happened|seen|rock[- ]solid|gut|prima|problemlos|ruhe|bien|хорошо|нормально|работает)\b"
+    r"|\b(?:fine|good|stable|quiet|ok|okay|well|never again|not once|no (?:more )?(?:crash|error|problem|drop)(?:es|s)?"
+    r") (?:ever )?since\b(?! ?\?)|此后(?:一切)?(?:正常|稳定)|之后(?:一直|再也没有?)(?:正常|出现|出过)?",
+    re.IGNORECASE,
+)
+_SOLVED = regex(
+    r"\W{0,4}(?:\[?(?:re|tip|guide|update)\]?:? )?[\[(【]?(?:solved|fixed|gelöst|résolu|resuelto|risolto|решено"
+    r"|已解决|解決済み?)\b"
+    r"(?! ?\?)",
+    re.IGNORECASE,
+)
+_GUIDE = regex(
+    r"\W{0,4}(?:how ?-?to|guide|tutorial|walk-?through|anleitung|tutoriel|tutorial|教程|经验贴)\b[\])】]?:?",
+    re.IGNORECASE,
+)
+_AGAIN = regex(r"\b(?:again|still|comes? back|came back|is back|returned|until|wieder|encore|снова)\b", re.IGNORECASE)
+_SINCE = regex(
+    r"\b(?:since|after|following) (?:(?:the|an?|my|our|this|that) )?(?:\w{2,12} )?(?:update|upgrade|reboot|restart"
+    r"|change|switch|suspend|reinstall\w{0,3}|install\w{0,6}|move|swap)\b",
+    re.IGNORECASE,
+)
 _WISH = regex(
     r"\bfeature request\b|\[feature\]|\blog noise\b"
     r"|\b(?:silence|suppress|mute) (?:\w{2,10} ){0,3}(?:warnings?|lines?|messages?|them|it|that|this|noise|logs?)\b"
@@ -120,7 +188,13 @@ _WORD = regex(
 )
 _WIDE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOG = regex(
-    r"^\s{0,8}(?:\[|[A-Z][a-z]{2} [ \d]\d [\d:]{8} |\d{2,4}[-/:.]\d\d|[EWIF]\d{4} |[A-Z]{4,8}\b[: ]|\||\+"
+    r"^\s{0,8}(?:\[|\((?:WW|EE|II|--|==|\*\*|\+\+|!!)\) "
+    r"|-- |Warning> |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
+    r"|\([a-z]\w{0,30} \+[\dhms]{1,9}\) "
+    r"|Error! |Skipping |Start of NVIDIA bug report |with a detailed description of your problem"
+    r"|driver bug via the NVIDIA |or by sending email to 'linux-bugs"
+    r"|\(\w{1,30}(?:,? (?:pid|ip|node_id)=[^)\n]{1,40})\) |The following tests "
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} |\d{2,4}[-/:.]\d\d|[EWIF]\d{4} |[A-Z]{4,8}\b[: ]|\||\+"
     r"|\S{1,60}: |time=\x22?\d"
     r"|\S{0,40}[/\\]\S|\(?\w{1,20}(?: \w{1,12}=\S{1,12}){1,3}\) |[●○×*>┌│└╭╰]|Warning |- \w{1,24}:"
     r"|\w{1,20}Error\b|\d+(?:\.\d)?[smhd]\d{0,3}\s|\S+ ago|[^:\n]{1,60}(?: : |:   )| {1,40}[\w ()/.-]{1,40}: "
@@ -128,6 +202,18 @@ _LOG = regex(
 )
 _FEW, _MANY = 4, 1500  # words of a sentence; lines that are looked at
 _PLAIN = 0.7  # the share of words in what a person writes
+
+
+def _solved(text: Text) -> int:
+    """The end of a title that says so or calls the text a guide, or the result that is shown; -1 for another title."""
+    index = next((number for number, line in enumerate(text.lines) if line.strip()), -1)
+    if index < 0 or not (_SOLVED.match(text.lines[index]) or _GUIDE.match(text.lines[index])):
+        return -1
+    return max(text.start(index) + len(text.lines[index]), used(text))
+
+
+def _answers(text: Text) -> bool:
+    return next(text.matches(_ANSWERS, "NVIDIA-SMI", "GPU ", ", "), None) is not None
 
 
 def _no_report(line: str) -> bool:
@@ -143,12 +229,9 @@ def troubled(text: Text, beside: Collection[str] = ()) -> bool:
 @kept
 def assured(text: Text) -> bool:
     """Whether somebody says that it works or why it is shown, of a text in which a GPU is used or a driver answers."""
-    if used(text) < 0 and not busy(text) and next(text.matches(_ANSWERS, "NVIDIA-SMI", "GPU ", ", "), None) is None:
+    if used(text) < 0 and not busy(text) and not _answers(text):
         return False
-    return any(
-        any(_WORKS.search(part) and not _YET.search(part) for part in _PARTS.split(line)) or _SHOWS.search(line)
-        for line in prose(text)
-    )
+    return any(any(map(_assures, _PARTS.split(line))) or _SHOWS.search(line) for line in prose(text))
 
 
 @kept
@@ -156,10 +239,55 @@ def _troubles(text: Text) -> tuple[str, ...]:
     """The lines that say so."""
     title = next(filter(str.strip, text.lines), "")
     first = (title,) if _ERROR.search(title) and not PROMPT.match(title) else ()
-    found = (line for line in prose(text) if _TROUBLE.search(_FINE.sub(" ", line)) and not _no_report(line))
-    if assured(text):
-        found = (line for line in found if _HARD.search(_FINE.sub(" ", line)))
-    return (*first, *found)
+    hard, well = assured(text), fine_from(text)
+    behind = ((text.start(index), line) for index, line in _prose(text))
+    return (
+        *(line for line in first if well < 0),
+        *(line for start, line in behind if _tells(line[max(well - start, 0) :], hard)),
+    )
+
+
+@kept
+def fine_from(text: Text) -> int:
+    """Where the text comes to a present in which all is well, with the words that say so; -1 where it does not.
+
+    What stands before is of the past then: `Since then all good`, or `Today:` above what a machine at work prints.
+    """
+    if used(text) < 0 and not busy(text) and not _answers(text):
+        return -1
+    lines = assured(text) or _solved(text) >= 0
+    heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
+    since = (text.start(index) + match.end() for index, line in _prose(text) if (match := _SINCE_FINE.search(line)))
+    place = max((*heads, *since, _solved(text)), default=-1)
+    if place < 0:
+        return -1
+    behind = [line[max(place - text.start(index), 0) :] for index, line in _prose(text)]
+    return -1 if any(_tells(line, hard=True) or _AGAIN.search(line) for line in behind) else place
+
+
+def _tells(line: str, hard: bool) -> bool:
+    """Whether a line tells of trouble; where the text says that all is well, only what does not go with that counts."""
+    if _no_report(line):
+        return False
+    kept = " ".join(part for part in _PARTS.split(line) if not aside(part))
+    if is_cured(line):
+        return False
+    if hard:
+        kept = _PARTS.sub("\n", kept)
+        kept = "\n".join(_SINCE.sub(" ", part) if _assures(part) else part for part in kept.split("\n"))
+    said = _FINE.sub(" ", kept)
+    return bool(_TROUBLE.search(said)) and (not hard or _HARD.search(said) is not None)
+
+
+def excused(line: str, place: int) -> bool:
+    """Whether what stands at `place` of a line is among words that make it no trouble."""
+    return any(match.start() <= place < match.end() for match in _FINE.finditer(line))
+
+
+def _assures(part: str) -> bool:
+    if (_WORKS.search(part) and not _YET.search(part)) or _SHOWS.search(part):
+        return True
+    return _WORKS_NOW.search(part) is not None and _YET_NOW.search(part) is None
 
 
 def prose(text: Text) -> Iterator[str]:
@@ -167,33 +295,42 @@ def prose(text: Text) -> Iterator[str]:
 
     Of what stands below a command, only the last of several paragraphs may be a person's.
     """
-    lines = text.lines if len(text.lines) <= 2 * _MANY else (*text.lines[:_MANY], *text.lines[-_MANY:])
-    paragraph: list[str] = []
+    for _, line in _prose(text):
+        yield line
+
+
+def _prose(text: Text) -> Iterator[tuple[int, str]]:
+    """The same with the indices of the lines; a remark is of the line with its command."""
+    last = len(text.lines)
+    indices = range(last) if last <= 2 * _MANY else (*range(_MANY), *range(last - _MANY, last))
+    paragraph: list[int] = []
     answered = False
     first = True  # the paragraph right below a command
-    for line in lines:
+    for index in indices:
+        line = text.lines[index]
         if prompt := PROMPT.match(line):
-            yield from () if answered and first else _sentences(paragraph)
+            yield from () if answered and first else _sentences(text, paragraph)
             paragraph, answered, first = [], True, True
             _, mark, remark = line[prompt.end() - 1 :].partition("# ")
             if mark:
-                yield remark
+                yield index, remark
         elif line.strip():
-            paragraph.append(line)
+            paragraph.append(index)
         else:
             if not answered:
-                yield from _sentences(paragraph)
+                yield from _sentences(text, paragraph)
             if paragraph:
                 paragraph, first = [], False
     if not (answered and first):
-        yield from _sentences(paragraph)
+        yield from _sentences(text, paragraph)
 
 
-def _sentences(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
+def _sentences(text: Text, indices: Iterable[int]) -> Iterator[tuple[int, str]]:
+    for index in indices:
+        line = text.lines[index]
         if not line.isascii() and _WIDE.search(line):
-            yield line
+            yield index, line
         elif not _LOG.match(line):
             words = line.split()
             if len(words) >= _FEW and sum(map(bool, map(_WORD.match, words))) >= _PLAIN * len(words):
-                yield line
+                yield index, line
