@@ -1,11 +1,10 @@
-"""What NVIDIA supports in place of a toolkit on a system, or for GPUs, that it was not made for."""
+"""What NVIDIA supports in place of a toolkit on a system that it was not made for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.compat.gpu import ToolkitMatch, toolkit_match
-from envkit.compat.system import runfile_on_os
+from envkit.compat.system import came_later, runfile_on_os
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.query import Query
 from envkit.tables.rows import Toolkit
@@ -15,16 +14,10 @@ def supported_instead(query: Query, choice: Choice, toolkit: Toolkit) -> Iterato
     """The nearest toolkits and the system that go with what was asked for; none where it goes together."""
     system, request = choice.os, query.request
     rows = query.knowledge.tables.toolkits
-    if ToolkitMatch.BINARY in _matches(toolkit, query):
-        later_ones = (row for row in rows if row.version > toolkit.version)
-        natively = (row for row in later_ones if set(_matches(row, query)) == {ToolkitMatch.TARGET})
-        if (first := next(natively, None)) is not None:
-            names = " and ".join(dict.fromkeys(str(gpu) for gpu in request.gpus))
-            yield Alternative({"cuda": str(first.release)}, f"nvcc {first.release} compiles for {names} itself")
     if system is None or request.os_id is None or runfile_on_os(system, toolkit, rows).status != "warn":
         return
     listing = [row for row in rows if system.os_id in (row.os_ids or ())]
-    later = [row for row in listing if row.version > toolkit.version]
+    later = [row for row in listing if row.version > toolkit.version and not came_later(system, row)]
     nearest = later[0] if later else (listing[-1] if listing else None)
     if nearest is not None:
         gain = f"CUDA {nearest.version}, the nearest known to support {system.title}"
@@ -35,7 +28,3 @@ def supported_instead(query: Query, choice: Choice, toolkit: Toolkit) -> Iterato
     if known:
         longest = max(known, key=lambda row: str(row.end_of_support or ""))
         yield Alternative({"os": longest.os_id}, f"CUDA {toolkit.version} supports {longest.title}")
-
-
-def _matches(toolkit: Toolkit, query: Query) -> list[ToolkitMatch]:
-    return [toolkit_match(gpu.compute_capability, toolkit) for gpu in query.request.gpus]
