@@ -101,7 +101,7 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
         return Remedy(f"{instead}: no release of {name} is built for {query.packages}.")
     first = first_to_need(name, one.package.spec)
-    if first is not None and not _ruled_out(name, f"<{first}", query):
+    if first is not None and not _ways(one, query):  # where another way is known, it says which older ones do
         return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")
     return None
 

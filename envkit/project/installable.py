@@ -105,7 +105,11 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     if verdict.relation == "package-compiled":
         known = prebuilt_remedy(name, spec, have, query)
         told = replace(told, title=f"Not checked: {told.title}", remedy=known or told.remedy)
-    yield replace(told, remedy=_remedy(name, spec, verdict, have, query)) if verdict.status == "fail" else told
+    if verdict.status != "fail":
+        yield told
+        return
+    remedy = prebuilt_remedy(name, spec, have, query) if verdict.relation == "platform" else None
+    yield replace(told, remedy=remedy or _remedy(name, spec, verdict, have, query))
 
 
 def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:
