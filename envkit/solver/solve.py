@@ -53,7 +53,7 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
     better = improvements(query, choice)
-    if choice.toolkit is not None and request.cuda is not None and not request.frameworks:
+    if choice.toolkit is not None and (request.cuda is None) is bool(request.frameworks):
         from envkit.solver.supported import supported_instead
 
         better = (*supported_instead(query, choice, choice.toolkit), *better)

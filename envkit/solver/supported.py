@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit.compat.software import needs_system_cuda
 from envkit.compat.system import came_later, runfile_on_os
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.query import Query
@@ -16,12 +17,19 @@ def supported_instead(query: Query, choice: Choice, toolkit: Toolkit) -> Iterato
     rows = query.knowledge.tables.toolkits
     if system is None or request.os_id is None or runfile_on_os(system, toolkit, rows).status != "warn":
         return
-    listing = [row for row in rows if system.os_id in (row.os_ids or ())]
+    loading = [build for build in choice.builds if needs_system_cuda(build)]
+    listing = [
+        row
+        for row in rows
+        if system.os_id in (row.os_ids or ()) and all(row in query.toolkits_for(build) for build in loading)
+    ]
     later = [row for row in listing if row.version > toolkit.version and not came_later(system, row)]
     nearest = later[0] if later else (listing[-1] if listing else None)
     if nearest is not None:
         gain = f"CUDA {nearest.version}, the nearest known to support {system.title}"
         yield Alternative({"cuda": str(nearest.release)}, gain)
+    if choice.builds:
+        return  # what they need of a system is more than the toolkit's list
     name = system.os_id.rstrip("0123456789.")
     ids = [one for one in toolkit.os_ids or () if one.rstrip("0123456789.") == name and one != system.os_id]
     known = [row for one in ids if (row := query.knowledge.tables.operating_system(one)) is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit.solver.having import resolve_having
+from envkit.solver.model import NoPlan
 from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
 
 
@@ -58,6 +59,8 @@ def test_what_is_supported_is_offered_beside_a_toolkit_that_is_not() -> None:
     assert offers(plan_of(ask(cuda="10.1", os_id="ubuntu20.04")), "os") == ["ubuntu18.04"]  # 18.10 ended long before
     assert not plan_of(ask(cuda="12.9", os_id="ubuntu20.04")).alternatives
     assert not plan_of(ask(cuda="12.6")).alternatives
+    jammy = plan_of(ask("tensorflow==2.9.1", os_id="ubuntu22.04", python="3.10"))  # CUDA 11.2 has no packages there
+    assert (str(jammy.choice.cuda)[:4], offers(jammy, "cuda"), offers(jammy, "os")) == ("11.2", ["11.7"], [])
 
 
 def test_a_compiler_that_does_not_know_the_gpu_is_refused_where_nothing_else_was_asked_for() -> None:
@@ -66,3 +69,12 @@ def test_a_compiler_that_does_not_know_the_gpu_is_refused_where_nothing_else_was
     assert offers(refused, "cuda")[0] == "11.8"
     assert plan_of(ask(cuda="11.8", gpus=("GeForce RTX 4090",))).choice.toolkit is not None
     assert plan_of(ask("pytorch", cuda="11.3", gpus=("GeForce RTX 4090",))).choice.builds  # the wheels need no compiler
+
+
+def test_a_cudnn_beside_the_machines_cuda_is_the_machines_own() -> None:
+    """tensorflow/tensorflow#78531: CUDA 12.6 and cuDNN 9.5 are installed, and no package is for those two."""
+    plan = resolve_having(ask("tensorflow", cuda="12.6", cudnn="9.5", gpus=("GeForce RTX 4060",)), matrix())
+    assert not isinstance(plan, NoPlan) and str(plan.choice.builds[0].package).startswith("tensorflow[and-cuda]")
+    assert any("cuDNN 9.5 as the machine's own" in line for line in plan.warnings)
+    loading = resolve_having(ask("tensorflow==1.3", cuda="8.0", cudnn="5.1"), matrix())
+    assert isinstance(loading, NoPlan)  # it loads the system's cuDNN
