@@ -45,6 +45,11 @@ def prebuilt_for(
     return fitting[-1] if fitting else None
 
 
+def prebuilt_sources(package: str, spec: str) -> tuple[str, ...]:
+    """Where what is known of them comes from."""
+    return tuple(dict.fromkeys(key for row in prebuilt_of(package, spec) for key in row.sources))
+
+
 def install_words(row: PrebuiltWheels, python: Version | None) -> str:
     """What follows `python -m pip install`; with the Python still to be filled in where none is known."""
     if python is None:

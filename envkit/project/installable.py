@@ -11,6 +11,7 @@ from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
+from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import specs_of
@@ -104,7 +105,10 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     told = of_relation(verdict, subject_of(one))
     if verdict.relation == "package-compiled":
         known = prebuilt_remedy(name, spec, have, query)
-        told = replace(told, title=f"Not checked: {told.title}", remedy=known or told.remedy)
+        places = prebuilt_sources(name, spec) if known is not None else ()
+        told = replace(
+            told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)
+        )
     if verdict.status != "fail":
         yield told
         return

@@ -68,4 +68,5 @@ def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
     plan = resolve(change.request, matrix)
     if isinstance(plan, NoPlan):
         return ()
-    return (Alternative({change.option: change.value}, " and ".join(map(title_of, plan.choice.builds))),)
+    beside = [one.package for _, one in request.companions]
+    return (Alternative({change.option: change.value}, " and ".join([*map(title_of, plan.choice.builds), *beside])),)
