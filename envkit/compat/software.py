@@ -250,11 +250,8 @@ def gpu_on_cudnn(
     later = _came_with_later_cuda(cudnn, cuda, gpu, tables) if cuda is not None else None
     if later is not None and cuda is not None:
         named = f"NVIDIA lists {label} among the GPUs that cuDNN {cudnn.major} supports with CUDA {later.cuda.major}"
-        detail = (
-            f"{named}, but not with CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} "
-            f"is safer than cuDNN {cudnn} for CUDA {cuda}"
-        )
-        return Verdict("gpu-on-cudnn", "unknown", detail, later.sources)
+        detail = f"{named}, but not with CUDA {cuda.major}: convolutions fail with cuDNN {cudnn} for CUDA {cuda}"
+        return Verdict("gpu-on-cudnn", "fail", detail, later.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
     sources = rows[-1].sources if rows else ()
     if True in answers:

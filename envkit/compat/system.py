@@ -102,7 +102,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
         return Verdict(
             "runfile-on-os", "ok", f"CUDA {toolkit.version} officially supports {system.title}", toolkit.sources
         )
-    if _came_later(system, toolkit):
+    if came_later(system, toolkit):
         detail = (
             f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
             "does not support it there and has no packages for that system; the only option is the runfile, which is "
@@ -129,7 +129,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
 
 
-def _came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
+def came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
     """Whether a system with packages of its own came out in a later month than the toolkit.
 
     Clones of RHEL take its packages, so their own date says nothing.
@@ -148,7 +148,7 @@ def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     """The nearest toolkit that lists the system, a later one first, and the releases of its distribution known here."""
     listing = [row for row in toolkits if system.os_id in (row.os_ids or ())]
     earlier = (row for row in reversed(listing) if row.version < toolkit.version)
-    later = (row for row in listing if row.version > toolkit.version and not _came_later(system, row))
+    later = (row for row in listing if row.version > toolkit.version and not came_later(system, row))
     nearest = next(later, None) or next(earlier, None)
     if nearest is not None:
         yield f"CUDA {nearest.version} on {system.title}"

@@ -101,9 +101,14 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
         return Remedy(f"{instead}: no release of {name} is built for {query.packages}.")
     first = first_to_need(name, one.package.spec)
-    if first is not None:
+    if first is not None and not _ways(one, query):  # where another way is known, it says which older ones do
         return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")
     return None
+
+
+def _ruled_out(name: str, spec: str, query: Query) -> bool:
+    """Whether a GPU is too old for every release that a requirement allows."""
+    return any(companion_on_gpu(name, spec, gpu.compute_capability) for gpu in query.request.gpus)
 
 
 def _fits(row: PackagePair, query: Query) -> bool:
@@ -111,7 +116,7 @@ def _fits(row: PackagePair, query: Query) -> bool:
     spec = f"=={row.version}"
     if companion_on_platform(row.package, spec, query.packages) is not None:
         return False
-    if any(companion_on_gpu(row.package, spec, gpu.compute_capability) for gpu in query.request.gpus):
+    if _ruled_out(row.package, spec, query):
         return False
     torch = [line.spec for line in required(row) if line.package == _TORCH]
     return all(_has_torch(spec, query) for spec in torch)

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.companion_builds import is_for_usual_torch
 from envkit.compat.gpu import gpu_runs_build
+from envkit.compat.pairs import required
 from envkit.compat.software import title_of
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.check_parts import finding, status_of
+from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.cpu_builds import is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen
+from envkit.project.model import Item
 from envkit.project.nearest import fitting
 from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
@@ -24,6 +29,7 @@ from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
+_TORCH = "torch"
 _OF_THE_SYSTEM = ("python-has-wheel", "glibc-meets-build", "platform", "architecture")
 _OTHER_INDEX = "Specify the index of a CUDA build."
 _PYTORCH_CHANNELS = ("pytorch", "pytorch-nightly", "pytorch-lts")
@@ -53,7 +59,7 @@ def framework_findings(
         return
     judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))
     if any(item.status is Status.FAIL for item in judged):
-        judged = [_helped(item, wanted, build, query) if item.status is Status.FAIL else item for item in judged]
+        judged = [_helped(item, wanted, build, have, query) if item.status is Status.FAIL else item for item in judged]
     yield from judged
     if origin == "system" and build.cuda is not None:
         yield _system_cuda(build, have, subject, query)
@@ -98,13 +104,37 @@ def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
     return build.cudnn is not None and other.cudnn is not None and build.cudnn.major == other.cudnn.major
 
 
-def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, query: Query) -> Finding:
+def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, query: Query) -> Finding:
     """The failure with what helps against it: a driver that is too old for a GPU is not a reason to keep the build."""
     if item.id == faults.GPU_WITHOUT_CODE.id and query.driver_drops_gpu and not is_driver_too_new(query):
         remedy = build_for_gpu(wanted, build, query)
         if remedy is not None:
             return replace(item, remedy=remedy)
+    bound = next((one for one in have.items if _is_bound(one)), None) if wanted.package == _TORCH else None
+    if bound is not None and build.cuda is not None and not _another_serves(wanted, build, query):
+        advice = (
+            f"The wheels of {bound.package.name}{bound.package.spec} load CUDA {build.cuda.major}, so another torch "
+            "does not help: use another release"
+        )
+        driver = ", or update the driver" if item.id == faults.DRIVER_TOO_OLD.id else ""
+        return replace(item, remedy=Remedy(f"{advice}{driver}."))
     return replace(item, remedy=remedy_for(wanted, build, query))
+
+
+def _is_bound(one: Item) -> bool:
+    """Whether a package is compiled for the default index's build of the one torch that it requires."""
+    package, rows = one.package, releases_of(one.package)
+    tied = rows and any(line.package == _TORCH and line.spec.exact for line in required(rows[-1]))
+    plain = package.tool == "pip" and package.wheel is None and not (package.places.index or "+" in package.spec)
+    return bool(tied) and plain and is_for_usual_torch(normalized(package.name), package.spec)
+
+
+def _another_serves(wanted: Wanted, build: FrameworkBuild, query: Query) -> bool:
+    """Whether the nearest build of torch that runs on the target is one of the same major version of CUDA."""
+    other = next(iter(fitting(wanted, build, query)), None)
+    return (
+        other is not None and other.cuda is not None and build.cuda is not None and other.cuda.major == build.cuda.major
+    )
 
 
 def _for_the_cpu(wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen) -> bool:
@@ -143,7 +173,7 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
     if problem.meant is not None:
         yield _told(problem, subject)
         judged = _build(_as_installed(problem.meant, wanted, have), wanted, subject, query)
-        yield from (_helped(one, wanted, problem.meant, query) for one in judged if one.status is Status.FAIL)
+        yield from (_helped(one, wanted, problem.meant, have, query) for one in judged if one.status is Status.FAIL)
         return
     refused = next(_against_all(wanted, have, query), None)
     if refused is not None:

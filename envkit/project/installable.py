@@ -11,6 +11,7 @@ from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
+from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import specs_of
@@ -20,6 +21,7 @@ from envkit.project.choose import Chosen
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.places import is_pytorch
+from envkit.project.prebuilt import prebuilt_remedy
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.loader import read
@@ -36,7 +38,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
     for one in have.items:
         if one.package.tool == "pip" and one.package.wheel is None:
             yield from _wheel(one, have, query)
-            yield from _name(one)
+            yield from _name(one, have, query)
     for one, verdict, instead in _breaks(have, _beside(have)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -65,13 +67,13 @@ def _breaks(have: Chosen, beside: dict[str, There]) -> Iterator[tuple[Item, Verd
                 yield one, verdict, instead
 
 
-def _name(one: Item) -> Iterator[Finding]:
+def _name(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     """That the default index has something else under a name, where no other place is named for it."""
     name = normalized(one.package.name)
     row = next((row for row in read(MisleadingPackage) if row.package == name), None)
     if row is not None and not _is_elsewhere(one.package.places, name):
         impact = "The installer fails, or installs something else."
-        remedy = Remedy(row.instead)
+        remedy = prebuilt_remedy(name, one.package.spec.partition("+")[0], have, query) or Remedy(row.instead)
         yield finding(
             faults.NOT_ON_INDEX,
             Status.FAIL,
@@ -102,8 +104,16 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
         return
     told = of_relation(verdict, subject_of(one))
     if verdict.relation == "package-compiled":
-        told = replace(told, title=f"Not checked: {told.title}")
-    yield replace(told, remedy=_remedy(name, spec, verdict, have, query)) if verdict.status == "fail" else told
+        known = prebuilt_remedy(name, spec, have, query)
+        places = prebuilt_sources(name, spec) if known is not None else ()
+        told = replace(
+            told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)
+        )
+    if verdict.status != "fail":
+        yield told
+        return
+    remedy = prebuilt_remedy(name, spec, have, query) if verdict.relation == "platform" else None
+    yield replace(told, remedy=remedy or _remedy(name, spec, verdict, have, query))
 
 
 def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:

@@ -128,15 +128,34 @@ def _not_known(doubts: Iterable[str]) -> str:
 
 
 def _combined(groups: Iterable[tuple[Part, ...]], query: Query) -> Iterator[Rescue]:
+    """What is nearest, where a framework is among the parts, and what is best with all of them open."""
     for group in groups:
         opened = query.changed(loosened(query.request, group))
         selection = select(opened)
         if selection is None:
             continue
-        changes = _pinned(group, assemble(selection, opened), query)
-        rescue = _tried(changes, query) if len(changes) == len(group) else None
-        if rescue is not None:
-            yield rescue
+        nearest = _with_nearest_framework(group, query)
+        best = _all_pinned(group, assemble(selection, opened), query)
+        values = None if nearest is None else [change.value for change in nearest.changes]
+        yield from (nearest,) if nearest is not None else ()
+        if best is not None and [change.value for change in best.changes] != values:
+            yield best
+
+
+def _with_nearest_framework(group: tuple[Part, ...], query: Query) -> Rescue | None:
+    """The nearest release of the group's framework that works with its other parts open, and what those then are."""
+    named = [part for part in group if part.option == "framework"]
+    if len(named) != 1 or any(part.option == "gpu" for part in group):
+        return None
+    opened = query.changed(without(query.request, [part for part in group if part.option != "framework"]))
+    working = (change for change in islice(changes_of(named[0], opened), TRIES) if works(change, opened))
+    nearest = _surest(working, opened)
+    return _all_pinned(group, assemble(nearest.selection, nearest.query), query) if nearest is not None else None
+
+
+def _all_pinned(group: tuple[Part, ...], choice: Choice, query: Query) -> Rescue | None:
+    changes = _pinned(group, choice, query)
+    return _tried(changes, query) if len(changes) == len(group) else None
 
 
 def loosened(request: Request, group: tuple[Part, ...]) -> Request:

@@ -150,7 +150,7 @@ def _driver_changes(part: Part, query: Query) -> Iterator[Change]:
 
 
 def _os_changes(part: Part, query: Query) -> Iterator[Change]:
-    """Releases of the same distribution first, then the others; of each those first that are maintained."""
+    """Of the same family first those that are maintained, of these its own distribution, then the others."""
     request, here = query.request, query.system
     rows = [row for row in query.knowledge.tables.operating_systems if row.os_id != request.os_id and row.glibc]
     for row in sorted(rows, key=lambda row: _os_distance(row, here, ended=not query.knowledge.maintained(row))):
@@ -164,7 +164,7 @@ def _os_distance(row: OperatingSystem, here: OperatingSystem | None, *, ended: b
     older = since is not None and version < since
     steps = tuple(-part for part in version.parts) if older else version.parts
     family = here.family if here else row.family
-    return (_distribution(row.os_id) != own, row.family != family, ended, older, steps)
+    return (row.family != family, ended, _distribution(row.os_id) != own, older, steps)
 
 
 def _distribution(os_id: str) -> str:

@@ -30,7 +30,8 @@ def toolkit_reason(query: Query) -> Verdict:
         return _generations_apart(query)
     for row in reversed(asked):
         if not query.cuda_failures(row.version):
-            return _no_cudnn(row, query)
+            alone = query.against_alone(row) if query.toolkit_alone and query.cudnn_allowed(row, None) else None
+            return alone or _no_cudnn(row, query)
     oldest_first = "driver-runs-cuda" in query.cuda_failures(asked[0].version)
     row = asked[0] if oldest_first else asked[-1]
     return cuda_verdict(query.cuda_failures(row.version)[0], row.version, query)

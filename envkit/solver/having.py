@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.records import replace
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.driver import first_branch_floor
 from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
@@ -27,11 +27,12 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     driver = request.driver or first_branch_floor(cuda, matrix)
     if driver is None:
         return plan
-    other = resolve(replace(request, cuda=None, driver=driver), matrix)
+    refused = isinstance(plan, NoPlan)
+    other = resolve(replace(request, cuda=None, cudnn=None if refused else request.cudnn, driver=driver), matrix)
     if isinstance(other, NoPlan) or other.choice.cuda is None or other.choice.needs_toolkit:
         return plan
     if isinstance(plan, NoPlan):
-        told = f"{_why_not(plan, cuda, matrix)}, so {_reading(cuda, driver, other)}"
+        told = f"{_why_not(plan, cuda, matrix)}, so {_reading(cuda, driver, other, request.cudnn)}"
         return replace(other, warnings=(told, *other.warnings))
     newer = all(new.version > old.version for new, old in zip(other.choice.builds, plan.choice.builds, strict=True))
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
@@ -56,9 +57,10 @@ def _why_not(refusal: NoPlan, cuda: Version, matrix: Tables) -> str:
     return f"no package built for CUDA {cuda} is suitable ({reasons})"
 
 
-def _reading(cuda: Version, driver: Version, plan: Plan) -> str:
+def _reading(cuda: Version, driver: Version, plan: Plan, cudnn: VersionSpec | None) -> str:
     names = " and ".join(title_of(build) for build in plan.choice.builds)
+    too, own = (f", and cuDNN {cudnn} as the machine's own", "CUDA and cuDNN") if cudnn else ("", "CUDA")
     return (
-        f"CUDA {cuda} was taken as the version that nvidia-smi shows (driver {driver}): {names} bundles its own CUDA "
-        "and runs on that driver"
+        f"CUDA {cuda} was taken as the version that nvidia-smi shows (driver {driver}){too}: {names} bundles its own "
+        f"{own} and runs on that driver"
     )

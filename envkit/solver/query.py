@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import Any
 
 from envkit.base.versions import Version, by_line
+from envkit.compat.cuda_ends import cuda_end
 from envkit.compat.driver_gpu import is_after
-from envkit.compat.gpu import CodeMatch
+from envkit.compat.gpu import CodeMatch, nvcc_targets_gpu, target_span
 from envkit.compat.packages import brings_cuda
 from envkit.compat.software import cudnn_serves, needs_system_cuda, states_cuda
-from envkit.compat.verdict import DriverVerdict
+from envkit.compat.system import runfile_on_os
+from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.solver.knowledge import Knowledge, identity, numbers
 from envkit.solver.request import Request
 from envkit.solver.together import Together
@@ -27,6 +29,7 @@ class Query:
     compat: bool
     takes_compat: bool  # cuda-compat works on the GPUs
     data_center: bool  # and it may be installed
+    toolkit_alone: bool  # the toolkit is what was asked for first, with no framework that it is to serve
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Query:
         memory: dict[Hashable, dict[Any, Any]] | None = None,
         *,
         compat: bool = True,  # False: nothing installs cuda-compat
+        toolkit_alone: bool | None = None,  # None: as the request says
     ) -> None:
         self.request = request
         self.knowledge = knowledge
@@ -43,10 +47,11 @@ class Query:
         self.compat = compat
         self.takes_compat = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         self.data_center = compat and self.takes_compat
+        self.toolkit_alone = not request.frameworks if toolkit_alone is None else toolkit_alone
 
     def changed(self, request: Request) -> Query:
         """The query of another request: what the change does not touch is not worked out again."""
-        return Query(request, self.knowledge, self._memory, compat=self.compat)
+        return Query(request, self.knowledge, self._memory, compat=self.compat, toolkit_alone=self.toolkit_alone)
 
     def answers(self, *asked: Hashable) -> dict[Any, Any]:
         """The answers to those who ask the same, as far as there are any."""
@@ -180,8 +185,24 @@ class Query:
 
     @cached_property
     def usable_toolkits(self) -> tuple[Toolkit, ...]:
-        """Those of them that a system cuDNN as requested exists for."""
-        return tuple(toolkit for toolkit in self.toolkits if self.cudnn_allowed(toolkit, None))
+        """Those of them that a system cuDNN as requested exists for, and that serve by themselves where they must."""
+        return tuple(
+            toolkit
+            for toolkit in self.toolkits
+            if self.cudnn_allowed(toolkit, None) and not (self.toolkit_alone and self.against_alone(toolkit))
+        )
+
+    def against_alone(self, toolkit: Toolkit) -> Verdict | None:
+        """Why a toolkit that is wanted for itself does not serve: its compiler does not know a GPU, or NVIDIA has ended
+        its support of the system; None where nothing is known against it."""
+        tables, system = self.knowledge.tables, self.system
+        for gpu in self.request.gpus:
+            told = nvcc_targets_gpu(gpu.compute_capability, toolkit, tables, name=str(gpu))
+            if told is not None and target_span(gpu.compute_capability, tables)[0] is not None:
+                return told
+        if system is None or self.request.container or cuda_end(system.os_id, toolkit.version) is None:
+            return None
+        return runfile_on_os(system, toolkit, tables.toolkits)
 
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
         """Whether a system cuDNN of the requested version exists for the toolkit, the GPUs and the build."""

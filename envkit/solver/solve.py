@@ -53,7 +53,7 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
     better = improvements(query, choice)
-    if choice.toolkit is not None and request.cuda is not None and not request.frameworks:
+    if choice.toolkit is not None and (request.cuda is None) is bool(request.frameworks):
         from envkit.solver.supported import supported_instead
 
         better = (*supported_instead(query, choice, choice.toolkit), *better)
@@ -68,4 +68,5 @@ def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
     plan = resolve(change.request, matrix)
     if isinstance(plan, NoPlan):
         return ()
-    return (Alternative({change.option: change.value}, " and ".join(map(title_of, plan.choice.builds))),)
+    beside = [one.package for _, one in request.companions]
+    return (Alternative({change.option: change.value}, " and ".join([*map(title_of, plan.choice.builds), *beside])),)

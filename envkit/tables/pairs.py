@@ -79,6 +79,21 @@ class PackageWheels:
     sources: tuple[str, ...]
 
 
+@table("prebuilt_wheels.csv", "package", "version", "torch", "cuda", "places")
+@record
+class PrebuiltWheels:
+    """The wheels of a release that its project has outside the index, made for one PyTorch and CUDA."""
+
+    package: str
+    version: str  # as the project writes it: 2.7.4.post1
+    torch: Version  # 2.8
+    cuda: Version  # 12 for all of CUDA 12
+    places: tuple[str, ...]  # linux, linux-aarch64, windows
+    pythons: tuple[Version, ...]  # none: not known
+    install: str  # what pip is told; {cp} and {python} stand for a Python as cp312 and as 312
+    sources: tuple[str, ...]
+
+
 @table("package_breaks.csv", "package", "versions", "beside")
 @record
 class PackageBreak:

@@ -37,7 +37,25 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
             "Use WSL, or use tensorflow-text 2.10.0",
         ),
         ("tensorflow==2.17.0\ntensorflow-text==2.16.1", "--python 3.11", "requires tensorflow<2.17,>=2.16.1", ""),
-        ("torch==2.1.0\npytorch3d==0.7.4", "--python 3.11", "no source distribution that pip could compile", "0.3.0"),
+        (
+            "torch==2.1.0\npytorch3d==0.7.4",
+            "--python 3.11",
+            "no source distribution that pip could compile",
+            "only for PyTorch 2.0.1",
+        ),
+        (
+            "--extra-index-url https://download.pytorch.org/whl/cu113\ntorch==1.10.0+cu113\ndetectron2==0.6",
+            "--python 3.9",
+            "has no detectron2",
+            "detectron2/wheels/cu113/torch1.10/index.html",
+        ),
+        ("torch~=1.10.0\ntorchvision==0.8.2", "--python 3.8", "requires torch==1.7.1", "0.11.3"),
+        (
+            "vllm==0.6.3.post1",
+            "--python 3.10 --gpu V100 --driver 470.199.02",
+            "too old for CUDA 12.1",
+            "another torch does not help",
+        ),
         ("torch==2.1.0\nhorovod==0.28.1", "--python 3.10", "C++17", "PyTorch 2.0 or older"),
         ("tensorflow==2.0.0\nkeras==2.2.4", "--python 3.7", "get_default_graph", "Keras 2.3.1"),
         ("torch==2.5.1\nbitsandbytes==0.42.0", "--python 3.10", "with CUDA 12.4", "newer bitsandbytes"),
@@ -163,3 +181,31 @@ def test_a_package_that_torch_holds_itself_needs_no_data_of_its_own(tmp_path: Pa
     assert not [one.title for one in findings_on(lines, target, tmp_path) if one.status is not Status.OK]
     old = findings_on("torch==1.13.1\ntriton\n", "--python 3.10", tmp_path)
     assert any("no data: triton" in one.title for one in old)  # nothing says which one goes with it
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "helps"),
+    [
+        (
+            "torch==2.1.0\nmmcv==2.1.0",
+            "--python 3.10",
+            "mmcv==2.1.0 --find-links https://download.openmmlab.com/mmcv/dist/cu121/torch2.1/index.html",
+        ),
+        ("torch==2.9.1\nmmcv==2.2.0", "--python 3.12", "knows none for PyTorch 2.9.1 with CUDA 12.8"),
+        (
+            "torch==2.8.0\nflash-attn==2.8.3",
+            "--python 3.12",
+            "/v2.8.3/flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl",
+        ),
+        ("torch==2.9.0\nflash-attn==2.8.3", "--python 3.11", "only for PyTorch 2.9 with CUDA 12 and Python 3.12"),
+        ("torch==2.8.0\nflash-attn==2.8.3", "--python 3.11 --gpu V100", ""),  # no release runs there
+        ("mmcv==2.1.0", "--python 3.10", ""),  # nothing says for which PyTorch
+    ],
+)
+def test_a_wheel_that_its_project_has_is_named_where_pip_would_compile(
+    lines: str, target: str, helps: str, tmp_path: Path
+) -> None:
+    found = [one for one in findings_on(lines, target, tmp_path) if "pip compiles its sources" in one.title]
+    assert [one.status for one in found] == [Status.UNKNOWN]
+    advice = found[0].remedy.advice if found[0].remedy is not None else ""
+    assert helps in advice if helps else not advice

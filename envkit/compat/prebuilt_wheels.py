@@ -1,0 +1,63 @@
+"""The wheels that a project builds of a package outside the index, each for one PyTorch, CUDA and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import requirements_of, rows_allowed
+from envkit.tables.loader import read
+from envkit.tables.pairs import PrebuiltWheels
+
+_PYTHON, _SHORT_PYTHON = "{python}", "{cp}"
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, tuple[tuple[PrebuiltWheels, VersionSpec], ...]]:
+    found: dict[str, list[tuple[PrebuiltWheels, VersionSpec]]] = {}
+    for row in read(PrebuiltWheels):
+        (release,) = requirements_of((f"{row.package}=={row.version}",))
+        found.setdefault(row.package, []).append((row, release.spec))
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def prebuilt_of(package: str, spec: str) -> tuple[PrebuiltWheels, ...]:
+    """The wheels on record of the releases that a requirement allows.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==2.8.3`.
+    """
+    return tuple(row for row, _ in rows_allowed(package, spec, _rows().get(package, ())))
+
+
+def prebuilt_for(
+    rows: Iterable[PrebuiltWheels], torch: Version, cuda: Version, place: str, python: Version | None
+) -> PrebuiltWheels | None:
+    """The last of them that is made for a PyTorch, its CUDA, a system with its processor (`linux`), and a Python."""
+    fitting = [
+        row
+        for row in rows
+        if torch.starts_with(row.torch)
+        and cuda.starts_with(row.cuda)
+        and place in row.places
+        and (python is None or not row.pythons or any(python.starts_with(one) for one in row.pythons))
+    ]
+    return fitting[-1] if fitting else None
+
+
+def prebuilt_sources(package: str, spec: str) -> tuple[str, ...]:
+    """Where what is known of them comes from."""
+    return tuple(dict.fromkeys(key for row in prebuilt_of(package, spec) for key in row.sources))
+
+
+def install_words(row: PrebuiltWheels, python: Version | None) -> str:
+    """What follows `python -m pip install`; with the Python still to be filled in where none is known."""
+    if python is None:
+        return row.install
+    short = f"{python.release(2)}".replace(".", "")
+    return row.install.replace(_SHORT_PYTHON, f"cp{short}").replace(_PYTHON, short)
+
+
+def releases_of_torch(rows: Iterable[PrebuiltWheels]) -> str:
+    """The PyTorch releases that wheels are made for, in words: 2.4, 2.5."""
+    return ", ".join(str(one) for one in sorted({row.torch for row in rows}))
