@@ -93,7 +93,8 @@ _NAME = regex(r"[\w.-]{2,60}")
 _TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc", "toolkit-missing/which-nvcc")
 _NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
 _BUILDS = regex(
-    r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build|built|wheel|extension|setup\.py|cmake|make\b)", re.IGNORECASE
+    r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build(?! \d{4,6}\b)|built|wheel|extension|setup\.py|cmake|make\b)",
+    re.IGNORECASE,
 )
 _BUILD_STOPS = regex(
     r"\bCUDA_HOME\b|\bnvcc (?:was )?not found\b|\bbuilding wheel\b|\bNo CUDA toolset\b|\bcudatoolkit_dir\b"

@@ -115,7 +115,7 @@ _WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_
 )
 _EXPECTED = regex(  # `as planned: CUDA out of memory`, of code that makes it fail
     r"(?:^|[\s(\x22'])(?:as (?:planned|expected|intended)|(?:caught|expected|provoked|simulated|intentional|deliberate)"
-    r"(?: the)?(?: \w{0,30}(?:error|exception|failure))?) ?[:(-] ?[^\n]{0,40}$",
+    r"(?: the)?(?: \w{0,30}(?:error|exception|failure))?) ?[:(-] ?(?:[^.\n]|\.(?=\S)){0,40}$",
     re.IGNORECASE | re.MULTILINE,
 )
 _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
@@ -230,8 +230,6 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
-    if _WELL.match(text.whole, end, end + 3 * _SHORT):
-        return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
     if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
@@ -241,6 +239,11 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     curious = _MEANS.match(words) and _CURIOUS.search(text.whole, end, end + 2 * _SHORT)
     return curious is not None
+
+
+def is_well(text: Text, end: int) -> bool:
+    """Whether the line of a message that ends at `end` says of what it names that it is in order."""
+    return _WELL.match(text.whole, end, end + 3 * _SHORT) is not None
 
 
 def _refuted(text: Text, start: int, end: int) -> bool:

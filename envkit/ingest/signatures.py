@@ -18,7 +18,7 @@ from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
-from envkit.ingest.sentences import asserted, denied
+from envkit.ingest.sentences import asserted, denied, is_well
 from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.ingest.trouble import fine_from
 from envkit.model import Message
@@ -94,7 +94,11 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 if match.start() <= end_of_it or match.groups() in told or of_an_older_boot(text, match.start()):
                     continue
                 place = match.start(), match.end()
-                if acknowledged(text, match.start()) or of_a_document(text, match.start()):
+                if (
+                    acknowledged(text, match.start())
+                    or of_a_document(text, match.start())
+                    or is_well(text, match.end())
+                ):
                     continue
                 if over(text, signature.signature, match.start()) or outweighed(
                     text, signature.signature, match.start()

@@ -241,7 +241,7 @@ def test_the_bundled_file_is_here_before_nouveau_goes() -> None:
 
 
 def test_a_bundle_without_a_published_checksum_does_not_count_as_a_chosen_runfile() -> None:
-    assert "\nDRIVER_FILE=''\n" in script("11.0.1")
+    assert "\nDRIVER_FILE=''\n" in script("11.0.1", gpu="8.0")
 
 
 @pytest.mark.parametrize(
