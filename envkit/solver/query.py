@@ -7,12 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from envkit.base.versions import Version, by_line
-from envkit.compat.cuda_ends import cuda_end
 from envkit.compat.driver_gpu import is_after
 from envkit.compat.gpu import CodeMatch, nvcc_targets_gpu, target_span
 from envkit.compat.packages import brings_cuda
 from envkit.compat.software import cudnn_serves, needs_system_cuda, states_cuda
-from envkit.compat.system import runfile_on_os
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.solver.knowledge import Knowledge, identity, numbers
 from envkit.solver.request import Request
@@ -200,7 +198,12 @@ class Query:
             told = nvcc_targets_gpu(gpu.compute_capability, toolkit, tables, name=str(gpu))
             if told is not None and target_span(gpu.compute_capability, tables)[0] is not None:
                 return told
-        if system is None or self.request.container or cuda_end(system.os_id, toolkit.version) is None:
+        if system is None or self.request.container:
+            return None
+        from envkit.compat.cuda_ends import cuda_end
+        from envkit.compat.system import runfile_on_os
+
+        if cuda_end(system.os_id, toolkit.version) is None:
             return None
         return runfile_on_os(system, toolkit, tables.toolkits)
 
