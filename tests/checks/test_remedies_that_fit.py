@@ -115,3 +115,21 @@ def test_the_package_that_failed_is_the_one_that_is_built() -> None:
     text = "ModuleNotFoundError: No module named 'torch'\nnote: This error originates from a subprocess\n"
     failed = "ERROR: Failed to build 'flash_attn' when getting requirements to build wheel\n"
     assert cause(text + failed)[1].endswith("--no-build-isolation flash-attn")
+
+
+def test_no_framework_is_installed_for_a_program_that_is_none() -> None:
+    """A renderer, and a framework that looks for the toolkit's own file."""
+    lost = "cannot open shared object file: No such file or directory\n"
+    for text in (
+        f"LuxCore: libnvrtc.so: {lost}",
+        f"cupy-cuda11x 11.6.0, driver 525.85.12, A100\n[BUG] libcudart.so: {lost}",
+    ):
+        advice, commands = cause(text)
+        assert "the release that the program was built for" in advice and "pip" not in commands
+
+
+def test_a_word_of_a_sentence_is_no_image() -> None:
+    text = "the docker run of the older image works, but in docker build I get\nImportError: libcuda.so.1: "
+    image = parse_text(f"{text}cannot open shared object file: No such file or directory\n").containers.image
+    assert not image.known
+    assert parse_text("$ docker run --gpus all acme/app:1.2 python x.py\n").containers.image.get() == "acme/app:1.2"

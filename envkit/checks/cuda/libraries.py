@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, onnx_on_windows
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
-from envkit.checks.engine.ask import framework_of
+from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.faults import Fault
@@ -127,6 +127,12 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             "build."
         )
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
+    if library.endswith(".so") or not tells_framework(environment, matrix, messages):
+        return Remedy(
+            "It is part of the CUDA toolkit: install the release that the program was built for next to any other, or "
+            "use the program's build for the release installed here. The libraries that the loader finds now:",
+            () if on_windows(environment) else (fixed("ldconfig -p"),),
+        )
     why = "No wheel provides it: install a framework and a CUDA that match."
     return bring(environment, matrix, name, why, messages=messages)
 

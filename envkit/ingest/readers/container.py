@@ -42,6 +42,9 @@ _MANIFEST = regex(
 _ALONE = frozenset(
     ("--nv", "--rm", "--init", "--privileged", "--detach", "--interactive", "--tty", "--read-only", "--no-healthcheck")
 )
+_NO_IMAGE = frozenset(
+    ("\\", "a", "an", "the", "of", "on", "in", "with", "and", "or", "is", "it", "that", "this", "works")
+)
 _TRIAL = "nvidia/cuda"  # what people start to see whether any container gets the GPU
 
 
@@ -67,7 +70,7 @@ def _started(words: str) -> str:
             joined = "=" in word or word in _ALONE or (word[1:2] != "-" and set(word[1:]) <= set("itd"))
             skipped = not joined
         else:
-            return word if _IMAGE.fullmatch(word) and word != "\\" else ""
+            return word if _IMAGE.fullmatch(word) and word not in _NO_IMAGE else ""
     return ""
 
 
