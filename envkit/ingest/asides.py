@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import re
 
 from envkit._startup.regex import regex
@@ -60,8 +62,9 @@ def in_an_aside(line: str, place: int) -> bool:
     return aside(line[first : behind.start() if behind else len(line)])
 
 
+@lru_cache(maxsize=8)
 def aside(sentence: str) -> bool:
-    """Whether trouble that a sentence names is none of the GPU here, by its own words."""
+    """Whether trouble that a sentence names is none of the GPU here, by its own words; many messages can be in one."""
     if _ELSEWHERE.search(sentence):
         return True
     if _OTHER_PART.search(sentence) and not _OF_GPU.search(_REMARK.sub(" ", sentence)):

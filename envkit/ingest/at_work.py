@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
@@ -167,7 +168,13 @@ def fell_back(text: Text, offset: int) -> bool:
 
 def made_do(text: Text, offset: int) -> bool:
     """Whether the line says itself that the program went on with less, where nobody tells of trouble."""
-    return _TRIES_LESS.search(text.line_at(offset)) is not None and not troubled(text)
+    return _tries_less(text.line_at(offset)) and not troubled(text)
+
+
+@lru_cache(maxsize=8)
+def _tries_less(line: str) -> bool:
+    """Whether these words are on a line; many messages can be on one."""
+    return _TRIES_LESS.search(line) is not None
 
 
 def _connected(text: Text, offset: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT
@@ -281,7 +282,13 @@ def _tells(line: str, hard: bool) -> bool:
 
 def excused(line: str, place: int) -> bool:
     """Whether what stands at `place` of a line is among words that make it no trouble."""
-    return any(match.start() <= place < match.end() for match in _FINE.finditer(line))
+    return any(start <= place < end for start, end in _no_trouble(line))
+
+
+@lru_cache(maxsize=8)
+def _no_trouble(line: str) -> tuple[tuple[int, int], ...]:
+    """Where those words stand; many messages can be on one line."""
+    return tuple(match.span() for match in _FINE.finditer(line))
 
 
 def _assures(part: str) -> bool:

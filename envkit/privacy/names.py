@@ -15,7 +15,7 @@ _ASKED = {"whoami": "user", "id -un": "user", "hostname": "host", "hostname -s":
 _ANSWER = regex(r"[$#%>] (whoami|id -un|hostname(?: -[sf])?)\n([\w.-]{1,80})$", re.MULTILINE)
 _USER_VARIABLES = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER")
 _HOST_VARIABLES = ("HOSTNAME", "HOST", "COMPUTERNAME", "SLURMD_NODENAME")
-_SAY_NOTHING = frozenset({"", "root", "localhost", "localhost.localdomain", "none", "unknown", "(none)"})
+_SAY_NOTHING = frozenset({"", "root", "localhost", "localhost.localdomain", "none", "unknown", "(none)", "nvidia"})
 
 
 class Searched(Protocol):
