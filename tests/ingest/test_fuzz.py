@@ -132,7 +132,8 @@ SETS_BY_CONTRAST = tuple(
 BY_CONTRAST = {
     *("healthy-ascend-npu", "healthy-asked-before-buying", "healthy-ci-fix-numpy"),
     *("healthy-closed-mismatch", "healthy-compose-api-without-gpu", "healthy-docker-context-of-mac"),
-    *("healthy-gke-l4-installer", "healthy-idle-link-two-looks", "healthy-inxi-failed-nvidia"),
+    *("healthy-gke-l4-installer", "healthy-idle-link-two-looks", "healthy-incus-4060", "healthy-inxi-failed-nvidia"),
+    "healthy-pytest-hides-gpu",
     *("healthy-lambda-h100-torchrun", "healthy-old-680-left-dark", "healthy-others-error-804"),
     *("healthy-past-rminit-bhyve", "healthy-release-notes-driver", "healthy-riser-replaced"),
     *("healthy-selinux-old-denial", "healthy-t400-import-in-passing", "healthy-t400-nvr-no-torch"),
