@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
@@ -29,6 +30,11 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
     return Verdict(
         "companion-on-gpu", "fail", f"{package}{spec} {needs}, which {name or gpu.sm} does not have", lowest.sources
     )
+
+
+def no_release_runs(package: str, spec: str, gpus: Iterable[ComputeCapability]) -> bool:
+    """Whether one of the GPUs is too old for every release that a requirement allows."""
+    return any(companion_on_gpu(package, spec, gpu) is not None for gpu in gpus)
 
 
 def first_to_need(package: str, spec: str) -> Version | None:

@@ -70,13 +70,13 @@ def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clas
     torch = last.get("torch")
     have = Version.find(_bare(torch)) if torch is not None else None
     beside = [one for name, one in last.items() if name in ("torchvision", "torchaudio") and not releases_of(one)]
-    if torch is None or have is None:
+    if torch is None or have is None or not beside:
         return
+    published = [
+        (build.version, own.partition("+")[0]) for build in matrix.builds("pytorch") for own in build.companions
+    ]
     for one in beside:
         name, line = normalized(one.name), f"{normalized(one.name)}=={_bare(one)}"
-        published = [
-            (build.version, own.partition("+")[0]) for build in matrix.builds("pytorch") for own in build.companions
-        ]
         made_for = sorted({version for version, own in published if own == line})
         if one.command != torch.command or have in made_for or not _names_torch(made_for):
             continue

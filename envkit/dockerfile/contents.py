@@ -159,6 +159,11 @@ def parts_of(stages: Iterable[BuildStage], *keywords: str) -> Iterator[Instructi
     return (part for stage in stages for part in stage.instructions if part.keyword in keywords)
 
 
+def last_of(stages: Iterable[BuildStage], keyword: str) -> Instruction | None:
+    """The instruction of its kind that counts: the last one."""
+    return next(iter(reversed(list(parts_of(stages, keyword)))), None)
+
+
 def script_of(stages: Iterable[BuildStage]) -> Script:
     """The commands of their RUNs."""
     return Script(command for part in parts_of(stages, "RUN") for command in part.commands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -27,6 +27,7 @@ from envkit.dockerfile.stages import (
     with_parents,
 )
 from envkit.tables.known_images import CUDA_REPOSITORY, PYTHON_REPOSITORY, image_name
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -73,11 +74,23 @@ _TELLS = {
     "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
 }
 APT = ("apt-get", "apt", "aptitude")
+PIP = regex(r"(?:.*/)?pip[\d.]*")
 _VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "install"})
 _PACKAGES = regex(r"/(?:dist|site)-packages/?$")
 # Folders that nobody has on PATH unless ENV says so.
 _OWN_FOLDER = regex(r"(?:\./|/(?:app|src|code|workspace|models?|data|build|ComfyUI)(?:/|$))(?!.*(?:env|bin))")
 _TEXTS = ("ARG", "COPY", "ADD", "ENV")
+
+
+class OfSystem(Protocol):
+    """A row that says which distribution it is of."""
+
+    @property
+    def os_id(self) -> str:
+        """The distribution: ubuntu22.04."""
+
+
+R = TypeVar("R", bound=OfSystem)
 
 
 @record
@@ -88,6 +101,11 @@ class Step:
     packages: tuple[Package, ...]
     place: tuple[int, ...] = ()  # tells the commands of a file apart
     clones: tuple[Word, ...] = ()  # the addresses of the repositories that it installs from their clones
+
+    @property
+    def of_apt(self) -> tuple[Word, ...]:
+        """What apt is asked to install, options too; nothing in any other command."""
+        return arguments(self.command, APT, ("install",)) or ()
 
 
 @record
@@ -106,6 +124,11 @@ class Ground:
     texts: tuple[str, ...]  # of its RUNs
     copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
     instructions: tuple[Instruction, ...] = ()
+
+    def of_system(self, table: type[R]) -> tuple[R, ...]:
+        """The rows of a table by distribution for that of the image; none where it is not known."""
+        system = self.base.system
+        return tuple(row for row in read(table) if system is not None and row.os_id == system.os_id)
 
     @property
     def plain(self) -> bool:

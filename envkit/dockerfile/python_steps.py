@@ -95,7 +95,7 @@ def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
         return None
     if any("from" in part.flags for part in parts if part.keyword == "COPY"):
         return None
-    pips = names_of_pip(system)
+    pips = _names_of_pip(system)
     state: Names = {(_USR, "python3"): system.default_python.release(2)}
     commands: list[Command] = [()]
     states = [state]
@@ -135,7 +135,7 @@ def _resolved(state: Names, word: str) -> Version | None:
     return None
 
 
-def names_of_pip(system: OperatingSystem) -> tuple[str, ...]:
+def _names_of_pip(system: OperatingSystem) -> tuple[str, ...]:
     """What the package python3-pip of a distribution brings."""
     return _PIPS[1:] if any(row.os_id == system.os_id for row in read(PipNamedPip3)) else _PIPS
 
@@ -160,7 +160,7 @@ def _set_by(
         yield from _alternative(words, state)
     elif tool.startswith("python") and (_names(words[1:], _SCRIPT) or (len(words) == 1 and _names(before, _SCRIPT))):
         yield from _new_pip(words[0], state)
-    elif tool.startswith(("pip", "python")) and any(map(_PIP_ITSELF.fullmatch, installed(words))):
+    elif tool.startswith(("pip", "python")) and any(map(_PIP_ITSELF.fullmatch, _after_install(words))):
         if "-m" not in words or _has_pip(_running(words[0], state), state):
             yield from _new_pip(words[0], state)
     elif tool.startswith("python") and "ensurepip" in words:
@@ -169,7 +169,7 @@ def _set_by(
         yield (_HAS_PIP, str(running)), running
 
 
-def installed(words: tuple[Word, ...]) -> tuple[Word, ...]:
+def _after_install(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """What follows `install`, options too; nothing in a command that does not install."""
     return words[words.index(Word("install")) + 1 :] if "install" in words else ()
 

@@ -9,7 +9,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.base import Base
 from envkit.dockerfile.check_parts import stop, subject_of
-from envkit.dockerfile.contents import parts_of
+from envkit.dockerfile.contents import last_of
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, final_chain
 from envkit.tables.build_tools import ServerImage
@@ -24,8 +24,8 @@ def server_arguments(stages: Sequence[BuildStage], base: Base) -> Iterator[Findi
     """The last CMD where it is a program, and the ENTRYPOINT is that of the base image."""
     row = next((one for one in read(ServerImage) if one.repository == base.repository), None)
     chain = final_chain(stages)
-    last = next(iter(reversed(list(parts_of(chain, "CMD")))), None)
-    if row is None or last is None or list(parts_of(chain, "ENTRYPOINT")):
+    last = last_of(chain, "CMD")
+    if row is None or last is None or last_of(chain, "ENTRYPOINT") is not None:
         return
     words = exec_form(last.text)
     first = "sh" if words is None else next(iter(words), "")  # without brackets it is given to sh

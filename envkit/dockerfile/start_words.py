@@ -8,7 +8,7 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import finding, stop, subject_of
-from envkit.dockerfile.contents import parts_of
+from envkit.dockerfile.contents import last_of
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, final_chain
@@ -25,8 +25,8 @@ _UNREAD = regex(r"(?:[\w.:=/-]{0,60})\$(?:\{[A-Za-z_]\w{0,60}\}|[A-Za-z_]\w{0,60
 def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
     """The last ENTRYPOINT, and the last CMD where no ENTRYPOINT of the file reads it."""
     chain = final_chain(stages)
-    entry = next(iter(reversed(list(parts_of(chain, "ENTRYPOINT")))), None)
-    command = next(iter(reversed(list(parts_of(chain, "CMD")))), None)
+    entry = last_of(chain, "ENTRYPOINT")
+    command = last_of(chain, "CMD")
     for part in (entry, command):
         alone = part is entry or entry is None
         told = _fault(part, alone=alone) if part is not None else None

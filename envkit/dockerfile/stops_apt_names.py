@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import GonePpa
@@ -42,7 +42,7 @@ def compilers(ground: Ground) -> Iterator[Finding]:
         return
     there = {str(one) for one in system.installable_gcc}
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
+        for word in step.of_apt:
             named = _COMPILER.fullmatch(word)
             if named is not None and named[1] not in there and step.command.decisive:
                 yield _without(word, f"{system.title} has no package {word}", f"Install {_nearest(word, system)}.")
@@ -66,7 +66,7 @@ def cuda_releases(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     if len(releases) < _KNOWN_WELL:
         return
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
+        for word in step.of_apt:
             found = _OF_CUDA.fullmatch(word.partition("=")[0])
             release = Version.parse(f"{found['major']}.{found['minor']}") if found is not None else None
             if release is None or min(releases) <= release <= _after(max(releases)):
@@ -91,7 +91,7 @@ def no_names(ground: Ground) -> Iterator[Finding]:
     if ground.base.system is None or ground.base.system.package_manager != "apt":
         return
     for step in ground.steps:
-        given = arguments(step.command, APT, ("install",)) or ()
+        given = step.of_apt
         for word, last in zip(given, ("", *given), strict=False):
             if last not in ("-r", "--requirement") and _NO_NAME.fullmatch(word) and step.command.decisive:
                 yield _without(word, f"no package has a name like {word}", "Correct its name.")

@@ -12,7 +12,6 @@ from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import FixedPip, PipEnd, PipNamedPip3
-from envkit.tables.loader import read
 
 _PIP = regex(r"(?:/usr/bin/)?pip(?:3(?:\.\d{1,2})?)?")
 _PYTHON = regex(r"(?:/usr/bin/)?python(?:3(?:\.\d{1,2})?)?")
@@ -26,7 +25,7 @@ _PIP_OF_TWO = "python-pip"
 def pip_fixed(ground: Ground) -> Iterator[Finding]:
     """The first command that replaces a pip of which the distribution holds no list of files."""
     system = ground.base.system
-    row = next((row for row in read(FixedPip) if system is not None and row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(FixedPip)), None)
     if row is None or system is None or not ground.plain or "environment" in ground.tells:
         return
     if any("IGNORE_INSTALLED" in name for name in ground.environment):
@@ -36,7 +35,7 @@ def pip_fixed(ground: Ground) -> Iterator[Finding]:
     before: tuple[Word, ...] = ()
     for step in ground.steps:
         words = called(step.command)
-        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        there = there or "python3-pip" in step.of_apt
         taken = _taken(words, before)
         before = words
         other = bool(words) and "." in words[0] and not words[0].endswith(default)  # it has no mark
@@ -56,8 +55,7 @@ def pip_fixed(ground: Ground) -> Iterator[Finding]:
 
 def pip_is_pip3(ground: Ground) -> Iterator[Finding]:
     """The first call of a pip where the distribution's package brings pip3 alone, and no command made the other."""
-    system = ground.base.system
-    row = next((row for row in read(PipNamedPip3) if system is not None and row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(PipNamedPip3)), None)
     names = ground.pythons.callers
     if row is None or names is None or not ground.plain or not ground.first:
         return
@@ -65,7 +63,7 @@ def pip_is_pip3(ground: Ground) -> Iterator[Finding]:
         return
     there = False
     for step in ground.steps:
-        given = arguments(step.command, APT, ("install",)) or ()
+        given = step.of_apt
         if any(word == _PIP_OF_TWO or "$" in word for word in given):
             return
         there = there or "python3-pip" in given
@@ -108,14 +106,13 @@ def _fed(before: tuple[Word, ...]) -> bool:
 
 def pip_too_old(ground: Ground) -> Iterator[Finding]:
     """The first call of a distribution's pip by a Python that is too new for it."""
-    system = ground.base.system
-    row = next((row for row in read(PipEnd) if system is not None and row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(PipEnd)), None)
     if row is None or not ground.plain or "environment" in ground.tells or "deadsnakes" not in ground.tells:
         return
     there = False
     for step in ground.steps:
         words = called(step.command)
-        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        there = there or "python3-pip" in step.of_apt
         if any(word.endswith(_SCRIPT) or word == "ensurepip" for word in words):
             return
         if "install" not in words or arguments(step.command, APT, ("install",)) is not None:

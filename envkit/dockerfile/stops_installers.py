@@ -68,9 +68,9 @@ def gone_packages(ground: Ground) -> Iterator[Finding]:
         return
     system = ground.base.system
     rows: dict[str, GonePackage | NoPackage] = {row.package: row for row in read(NoPackage)}
-    rows.update((row.package, row) for row in read(GonePackage) if system is not None and row.os_id == system.os_id)
+    rows.update((row.package, row) for row in ground.of_system(GonePackage))
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
+        for word in step.of_apt:
             row = rows.get(word.partition("=")[0])
             if row is not None and step.command.decisive:
                 yield stop(
@@ -114,7 +114,7 @@ def no_such_cudnn(ground: Ground) -> Iterator[Finding]:
 
 def _asked_of_apt(ground: Ground) -> Iterator[Word]:
     for step in ground.steps:
-        yield from arguments(step.command, APT, ("install",)) or ()
+        yield from step.of_apt
 
 
 def _no_version(word: Word, told: str, fix: str) -> Finding:
@@ -126,7 +126,7 @@ def _no_version(word: Word, told: str, fix: str) -> Finding:
 def gone_commands(ground: Ground) -> Iterator[Finding]:
     """The first call of a command that the distribution no longer has."""
     system = ground.base.system
-    rows = {row.command: row for row in read(GoneCommand) if system is not None and row.os_id == system.os_id}
+    rows = {row.command: row for row in ground.of_system(GoneCommand)}
     for step in ground.steps:
         words = called(step.command)
         row = rows.get(words[0]) if words else None
@@ -145,7 +145,7 @@ def gone_commands(ground: Ground) -> Iterator[Finding]:
 def key_refused(ground: Ground) -> Iterator[Finding]:
     """The first apt-get update after NVIDIA's repository of an older distribution was added."""
     system = ground.base.system
-    row = next((row for row in read(RefusedKey) if system is not None and row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(RefusedKey)), None)
     if row is None or system is None or "sha1" in ground.tells:
         return
     other = next((match for match in map(_REPOSITORY.search, ground.addresses) if match), None)

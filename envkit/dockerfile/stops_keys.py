@@ -12,7 +12,6 @@ from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.tables.build_stops import GoneCommand
 from envkit.tables.known_images import CUDA_REPOSITORY
-from envkit.tables.loader import read
 
 _CUDA = "developer.download.nvidia.com/compute/cuda/repos/"
 _OLD = regex(r"compute/cuda/repos/[^\s/]+/[^\s/]+/7fa2af80\.pub")
@@ -23,9 +22,7 @@ _ADDS = frozenset({"echo", "printf", "add-apt-repository", "apt-add-repository",
 
 def old_key(ground: Ground) -> Iterator[Finding]:
     """The first apt-get update after NVIDIA's repository was added with the old key alone."""
-    system = ground.base.system
-    without_command = system is not None and any(row.os_id == system.os_id for row in read(GoneCommand))
-    if without_command or ground.base.repository == CUDA_REPOSITORY:  # whose images have the key of today
+    if ground.of_system(GoneCommand) or ground.base.repository == CUDA_REPOSITORY:  # whose images have the key of today
         return
     texts = (*ground.texts, *(text for _, text in ground.copies))
     if not any(_OLD.search(text) for text in texts) or any(_NEW.search(text) for text in texts):

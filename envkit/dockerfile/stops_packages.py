@@ -195,7 +195,7 @@ def _has_more_places(ground: Ground) -> bool:
 def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
     """The first call of apt's pip after it has replaced itself by a release for newer Pythons."""
     system = ground.base.system
-    row = next((row for row in read(DistributionPip) if system is not None and row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(DistributionPip)), None)
     if row is None or not ground.plain or ground.tells & {"python", "deadsnakes", "get-pip"}:
         return
     of_apt = system is not None and system.package_manager == "apt"

@@ -11,7 +11,7 @@ from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import APT, Ground, Step, arguments
+from envkit.dockerfile.ground import PIP, Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -27,7 +27,6 @@ _COMPILERS = frozenset(
     {"build-essential", "gcc", "g++", "make", "python3-dev", "python3-pip", "python3-venv", "python3-numpy"}
 )
 _FROM_GIT = "git+"
-_PIP = regex(r"(?:.*/)?pip[\d.]*")
 _PIP_COMMANDS = frozenset(
     {"cache", "check", "completion", "config", "debug", "download", "freeze", "hash", "help", "index", "inspect"}
     | {"install", "list", "lock", "search", "show", "uninstall", "wheel"}
@@ -48,7 +47,7 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
     if not ground.first or ground.tells & {"copied", "bind"} or BRINGS.search(" ".join(ground.texts)):
         return
     rows = {row.program: row for row in read(AbsentProgram)}
-    given = [word for step in ground.steps for word in arguments(step.command, APT, ("install",)) or ()]
+    given = [word for step in ground.steps for word in step.of_apt]
     if not all(_is_known(word) for word in given):
         return
     for step in ground.steps:
@@ -75,14 +74,14 @@ def _needed(step: Step) -> str:
     words = called(step.command)
     if not words:
         return ""
-    by_pip = "install" in words and any(_PIP.fullmatch(word) for word in words[:3])
+    by_pip = "install" in words and any(PIP.fullmatch(word) for word in words[:3])
     return "git" if by_pip and any(word.startswith(_FROM_GIT) for word in words) else words[0]
 
 
 def _is_known(word: str) -> bool:
     """True for an option of apt, and for a package of which it is known what it brings."""
     name = word.partition("=")[0]
-    return word.startswith("-") or name in _COMPILERS or is_harmless(name) or name.endswith("/")
+    return word.startswith("-") or name in _COMPILERS or is_harmless(name, lean=True) or name.endswith("/")
 
 
 def _base_lacks(ground: Ground, program: str) -> bool:
@@ -97,7 +96,7 @@ def pip_command_unknown(ground: Ground) -> Iterator[Finding]:
     """The first command of pip that pip does not have."""
     for step in ground.steps:
         words = called(step.command)
-        if len(words) < 2 or not _PIP.fullmatch(words[0]) or not step.command.decisive:
+        if len(words) < 2 or not PIP.fullmatch(words[0]) or not step.command.decisive:
             continue
         if words[1] not in _PIP_COMMANDS and _PLAIN.fullmatch(words[1]):
             yield stop(
@@ -128,7 +127,7 @@ def release_is_a_name(ground: Ground) -> Iterator[Finding]:
 def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
     """The first package of which the pip of the distribution, not replaced before, takes a source that stops it."""
     system = ground.base.system
-    rows = {row.package: row for row in read(OldPipSource) if system is not None and row.os_id == system.os_id}
+    rows = {row.package: row for row in ground.of_system(OldPipSource)}
     if not rows or system is None or not ground.plain or not ground.first:
         return
     if ground.tells & {"python", "environment", "deadsnakes", "get-pip"}:
@@ -136,7 +135,7 @@ def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
     there = False
     for step in ground.steps:
         words = called(step.command)
-        there = there or "python3-pip" in (arguments(step.command, APT, ("install",)) or ())
+        there = there or "python3-pip" in step.of_apt
         if not there or not words or not step.packages or "install" not in words:
             continue
         if any(normalized(one.name) == "pip" for one in step.packages):

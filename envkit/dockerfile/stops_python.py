@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, Step, arguments
+from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import GonePackage, ManagedPython
 from envkit.tables.codes import limit
@@ -38,7 +38,7 @@ def managed(ground: Ground) -> Iterator[Finding]:
     system = ground.base.system
     if system is None or not ground.plain or ground.tells & {"leave", "python"} or _another(ground.environment):
         return
-    row = next((row for row in read(ManagedPython) if row.os_id == system.os_id), None)
+    row = next(iter(ground.of_system(ManagedPython)), None)
     if row is None:
         return
     for step in ground.steps:
@@ -60,7 +60,7 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
     if not apt or not ground.plain or ground.tells & {"pip", "environment"}:
         return
     for step in ground.steps:
-        if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
+        if any(word == "pip" or "$" in word for word in step.of_apt):
             return
         words = _itself(step.command.words)
         if _called_pip(words) and not ("copied" in ground.tells and _PYTHON.fullmatch(words[0])):
@@ -108,11 +108,7 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
     rest = caller[1:2]
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
         return None
-    if caller[0] == "python" and any(
-        _brings_python_two(word, ground)
-        for one in ground.steps
-        for word in arguments(one.command, APT, ("install",)) or ()
-    ):
+    if caller[0] == "python" and any(_brings_python_two(word, ground) for one in ground.steps for word in one.of_apt):
         return limit("last-python-2")
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
 

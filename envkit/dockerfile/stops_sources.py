@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
@@ -109,18 +110,21 @@ def _brings_no_compiler(step: Step) -> bool:
     words = arguments(step.command, APT, ("install",))
     if words is None:
         return True
-    rows = {row.package: row for row in read(HarmlessPackage)}
     lean = _PLAIN_INSTALL in called(step.command)
-    return all(_is_harmless(word.partition("=")[0], rows, lean) for word in words if not word.startswith("-"))
+    return all(is_harmless(word.partition("=")[0], lean=lean) for word in words if not word.startswith("-"))
 
 
-def is_harmless(name: str) -> bool:
-    """True for a package of apt that brings nothing but itself and libraries, or what it recommends at most."""
-    return any(row.package == name for row in read(HarmlessPackage)) or _RUNTIME_LIBRARY.fullmatch(name) is not None
+@cache
+def _harmless() -> dict[str, HarmlessPackage]:
+    return {row.package: row for row in read(HarmlessPackage)}
 
 
-def _is_harmless(name: str, rows: dict[str, HarmlessPackage], lean: bool) -> bool:
-    row = rows.get(name)
+def is_harmless(name: str, *, lean: bool) -> bool:
+    """True for a package of apt that brings nothing but itself and libraries.
+
+    `lean`: it is installed without what it recommends.
+    """
+    row = _harmless().get(name)
     if row is not None:
         return lean or not row.recommends
     return _RUNTIME_LIBRARY.fullmatch(name) is not None

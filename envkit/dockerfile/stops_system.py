@@ -40,7 +40,7 @@ def apt_pythons(ground: Ground) -> Iterator[Finding]:
 def _in_no_repository(ground: Ground) -> tuple[Finding, ...]:
     """The first package of a Python that no release of any distribution or repository has."""
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
+        for word in step.of_apt:
             found = _DISTUTILS.fullmatch(word)
             gone = found is not None and Version.parse(found[1]) >= limit("python-without-distutils")
             if (gone or _PIP_OF_ONE.fullmatch(word)) and step.command.decisive:
@@ -56,14 +56,14 @@ def _in_no_repository(ground: Ground) -> tuple[Finding, ...]:
 def _in_none_of_these(ground: Ground, system: OperatingSystem) -> Iterator[Finding]:
     if not ground.plain or "repositories" in ground.tells:
         return
-    rows = {row.repository: row for row in read(AptPythons) if row.os_id == system.os_id}
+    rows = {row.repository: row for row in ground.of_system(AptPythons)}
     repositories = [None, "deadsnakes"] if "deadsnakes" in ground.tells else [None]
     if any(name not in rows for name in repositories):
         return
     asked = [rows[name] for name in repositories]
     known = {python for row in asked for python in row.pythons}
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
+        for word in step.of_apt:
             named = _PYTHON.fullmatch(word)
             if named is not None and Version.parse(named[1]) not in known:
                 told = f"{system.title} has no package {word}"
@@ -120,7 +120,7 @@ def archived(ground: Ground) -> Iterator[Finding]:
 def sources_missing(ground: Ground) -> Iterator[Finding]:
     """The first edit of a list of sources that images of the distribution do not have."""
     system = ground.base.system
-    if system is None or all(row.os_id != system.os_id for row in read(Deb822System)):
+    if system is None or not ground.of_system(Deb822System):
         return
     made = any(_SOURCES in word for step in ground.steps for word in step.command.words if word.startswith(">"))
     if made or any("sources" in text for _, text in ground.copies):

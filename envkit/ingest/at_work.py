@@ -237,7 +237,7 @@ def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
     works = at_work(text)
     if not works and (not answers_of_driver(text) or any(map(_BUILDS.search, prose(text)))):
         return False
-    return next(text.matches(_BUILD_STOPS, *_BUILD_WORDS), None) is None
+    return not text.has(_BUILD_STOPS, *_BUILD_WORDS)
 
 
 def _only_warned(text: Text, offset: int) -> bool:

@@ -143,7 +143,7 @@ def _of_the_last_run(text: Text, offset: int) -> bool:
     """Whether it is in the log of the run before, of a container that runs and is ready."""
     if not _PREVIOUS.search(command_above(text, offset)) or troubled(text):
         return False
-    return any(True for _ in text.matches(_IS_UP, "Ready:", "Running"))
+    return text.has(_IS_UP, "Ready:", "Running")
 
 
 def _beside(text: Text, offset: int) -> bool:

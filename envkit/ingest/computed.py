@@ -177,16 +177,14 @@ def _of_encoders(text: Text) -> Iterator[int]:
 
 def busy(text: Text) -> bool:
     """Whether nvidia-smi lists a program that computes on a GPU that is loaded, or a query or tegrastats shows it."""
-    if any(True for _ in text.matches(_QUERIED, "Gpu  ")):
+    if text.has(_QUERIED, "Gpu  "):
         return True
-    if any(True for _ in text.matches(_MONITORED, "# gpu ", lines=3)):
+    if text.has(_MONITORED, "# gpu ", lines=3):
         return True
-    if any(True for _ in text.matches(_JETSON, "GR3D_FREQ ")) or any(
-        True for _ in text.matches(_VGPU, "  NVIDIA ", "  GRID ")
-    ):
+    if text.has(_JETSON, "GR3D_FREQ ") or text.has(_VGPU, "  NVIDIA ", "  GRID "):
         return True
-    if any(True for _ in text.matches(_BUSY, " C ", " C+G ", " M+C ")):
-        return any(True for _ in text.matches(_LOADED, "%"))
+    if text.has(_BUSY, " C ", " C+G ", " M+C "):
+        return text.has(_LOADED, "%")
     return any(
         _LOAD.search(line)
         for index in text.lines_with("utilization.gpu")
@@ -196,7 +194,7 @@ def busy(text: Text) -> bool:
 
 def draws(text: Text) -> bool:
     """Whether the driver draws with OpenGL, which tells nothing of CUDA."""
-    return any(True for _ in text.matches(_DRAWS, "renderer string: ", "GL_RENDERER"))
+    return text.has(_DRAWS, "renderer string: ", "GL_RENDERER")
 
 
 def _of_questions(text: Text) -> Iterator[int]:

@@ -83,7 +83,7 @@ def filled_by_port(text: Text, offset: int) -> bool:
 
 def in_a_guest(text: Text) -> bool:
     """Whether the text is of a virtual machine, whose registers of links are what its hypervisor makes up."""
-    return next(text.matches(_GUEST, *_GUESTS), None) is not None
+    return text.has(_GUEST, *_GUESTS)
 
 
 def fast_elsewhere(text: Text, offset: int) -> bool:

@@ -34,7 +34,7 @@ def own_report(text: str) -> bool:
 
 
 def _holding(text: Text, marks: Mapping[re.Pattern[str], str]) -> Iterator[bool]:
-    return (any(True for _ in text.matches(mark, words, lines=2)) for mark, words in marks.items())
+    return (text.has(mark, words, lines=2) for mark, words in marks.items())
 
 
 def own_document(text: str) -> bool:

@@ -65,7 +65,7 @@ class Text:
     @cached_property
     def _pieces(self) -> frozenset[int]:
         """Every piece of the words one behind the other."""
-        return _pieces_of(b" ".join(self._words))
+        return _pieces_of(self._word_list.encode())
 
     @cached_property
     def _word_list(self) -> str:
@@ -156,6 +156,10 @@ class Text:
         indices = [index for index, repeated in enumerate(self.repeats) if not repeated]
         lines = [self.lines[index] for index in indices]
         return "\n".join(lines), _starts_of(lines), indices
+
+    def has(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> bool:
+        """Whether `matches` finds any."""
+        return next(self.matches(pattern, *needles, lines=lines), None) is not None
 
     def matches_once(self, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
         """Every match of `pattern` in a line with one of `needles` that is not one of many alike."""

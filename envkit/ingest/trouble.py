@@ -214,7 +214,7 @@ def _solved(text: Text) -> int:
 
 
 def _answers(text: Text) -> bool:
-    return next(text.matches(_ANSWERS, "NVIDIA-SMI", "GPU ", ", "), None) is not None
+    return text.has(_ANSWERS, "NVIDIA-SMI", "GPU ", ", ")
 
 
 def _no_report(line: str) -> bool:
@@ -256,10 +256,11 @@ def fine_from(text: Text) -> int:
     """
     if used(text) < 0 and not busy(text) and not _answers(text):
         return -1
-    lines = assured(text) or _solved(text) >= 0
+    solved = _solved(text)
+    lines = assured(text) or solved >= 0
     heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
     since = (text.start(index) + match.end() for index, line in _prose(text) if (match := _SINCE_FINE.search(line)))
-    place = max((*heads, *since, _solved(text)), default=-1)
+    place = max((*heads, *since, solved))
     if place < 0:
         return -1
     behind = [line[max(place - text.start(index), 0) :] for index, line in _prose(text)]
@@ -306,8 +307,13 @@ def prose(text: Text) -> Iterator[str]:
         yield line
 
 
-def _prose(text: Text) -> Iterator[tuple[int, str]]:
+@kept
+def _prose(text: Text) -> tuple[tuple[int, str], ...]:
     """The same with the indices of the lines; a remark is of the line with its command."""
+    return tuple(_written(text))
+
+
+def _written(text: Text) -> Iterator[tuple[int, str]]:
     last = len(text.lines)
     indices = range(last) if last <= 2 * _MANY else (*range(_MANY), *range(last - _MANY, last))
     paragraph: list[int] = []

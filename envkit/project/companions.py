@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_builds import companion_on_platform, is_for_usual_torch
-from envkit.compat.companion_gpus import companion_on_gpu, first_to_need
+from envkit.compat.companion_gpus import companion_on_gpu, first_to_need, no_release_runs
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import releases_of
@@ -106,17 +106,12 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
     return None
 
 
-def _ruled_out(name: str, spec: str, query: Query) -> bool:
-    """Whether a GPU is too old for every release that a requirement allows."""
-    return any(companion_on_gpu(name, spec, gpu.compute_capability) for gpu in query.request.gpus)
-
-
 def _fits(row: PackagePair, query: Query) -> bool:
     """Whether the target takes a release, and the torch that it requires."""
     spec = f"=={row.version}"
     if companion_on_platform(row.package, spec, query.packages) is not None:
         return False
-    if _ruled_out(row.package, spec, query):
+    if no_release_runs(row.package, spec, (gpu.compute_capability for gpu in query.request.gpus)):
         return False
     torch = [line.spec for line in required(row) if line.package == _TORCH]
     return all(_has_torch(spec, query) for spec in torch)

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Remedy
-from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.compat.companion_gpus import no_release_runs
 from envkit.compat.package_wheels import place_of
 from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch
 from envkit.project.choose import Chosen
 from envkit.solver.query import Query
-from envkit.solver.request import TargetGpu
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.rows import FrameworkBuild
 
@@ -26,7 +25,7 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         not rows
         or build is None
         or build.cuda is None
-        or any(_too_old(package, spec, gpu) for gpu in query.request.gpus)
+        or no_release_runs(package, spec, (gpu.compute_capability for gpu in query.request.gpus))
     ):
         return None
     place = place_of(query.packages, query.request.architecture)
@@ -35,10 +34,6 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
         return Remedy(f"Its project has a wheel for {made}: python -m pip install {install_words(row, have.python)}")
     return Remedy(_others(package, rows, build, place, have.python))
-
-
-def _too_old(package: str, spec: str, gpu: TargetGpu) -> bool:
-    return companion_on_gpu(package, spec, gpu.compute_capability) is not None
 
 
 def _others(

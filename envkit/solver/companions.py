@@ -9,7 +9,7 @@ from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
 from envkit.compat.companion_builds import companion_on_platform
-from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
 from envkit.compat.pairs import allows, meeting, pairs_by_package, required
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice, Conflict
@@ -125,7 +125,7 @@ def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu])
         for row in reversed(rows)
         if allows((row,), _TORCH, torch)
         and (row is rows[-1] or any(line.package == _TORCH and line.spec.exact for line in required(row)))
-        and not any(companion_on_gpu(row.package, f"=={row.version}", gpu.compute_capability) for gpu in gpus)
+        and not no_release_runs(row.package, f"=={row.version}", (gpu.compute_capability for gpu in gpus))
     )
     return companion.release or next(fitting, "")
 

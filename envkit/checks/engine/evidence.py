@@ -89,14 +89,14 @@ _NAMES = {  # of facts whose path says little to a reader
 
 
 _WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
-_IN_PARTS = ("the kernel log",)  # of which a text may quote some lines
+EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
 def unseen(environment: Environment, what: str) -> str:
     """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
     if environment.origin != PASTED:
         return f"envkit did not probe {what}"
-    return f"the text does not show {what.replace('the ', 'the whole ') if what in _IN_PARTS else what}"
+    return f"the text does not show {what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
 
 
 def named_fact(path: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from envkit._startup.records import replace
-from envkit.checks.engine.evidence import named_fact, unseen
+from envkit.checks.engine.evidence import EXCERPTS, named_fact, unseen
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.model import PASTED, Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
 _THE_TEXT = "the text "
-_EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
 def proven(environment: Environment, finding: Finding) -> Finding:
@@ -60,7 +59,7 @@ def _path(item: Evidence) -> str:
 def _is_shown(environment: Environment, item: Evidence) -> bool:
     """Whether a program printed it: not what somebody only says, nor that a log's excerpt lacks something."""
     path = _fact_of(_path(item))
-    if path in _EXCERPTS or is_told(item.source):
+    if path in EXCERPTS or is_told(item.source):
         return False
     if not path:
         return True
