@@ -74,7 +74,7 @@ _TELLS = {
     "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
 }
 APT = ("apt-get", "apt", "aptitude")
-PIP = regex(r"(?:.*/)?pip[\d.]*")
+_PIP = regex(r"(?:.*/)?pip[\d.]*")
 _VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "install"})
 _PACKAGES = regex(r"/(?:dist|site)-packages/?$")
 # Folders that nobody has on PATH unless ENV says so.
@@ -189,6 +189,11 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             stage.instructions,
         )
         yield made[stage.index]
+
+
+def is_pip(word: str) -> bool:
+    """True for pip by whichever of its names and paths: pip, pip3.11, /opt/venv/bin/pip."""
+    return _PIP.fullmatch(word) is not None
 
 
 def arguments(command: ShellCommand, tools: Iterable[str], verbs: Iterable[str]) -> tuple[Word, ...] | None:

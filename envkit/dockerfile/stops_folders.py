@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import PIP, Ground
+from envkit.dockerfile.ground import Ground, is_pip
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
@@ -85,7 +85,7 @@ def _needed(words: Sequence[Word]) -> str:
     if name == "cmake" and words[-1:] and words[-1] in _SOURCES:
         return "CMakeLists.txt"
     start = 2 if _PYTHON.fullmatch(name) and words[1:3] == ("-m", "pip") else 0
-    if start or PIP.fullmatch(name):
+    if start or is_pip(name):
         given = words[start + 1 :]
         if given[:1] != ("install",):
             return ""

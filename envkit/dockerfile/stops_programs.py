@@ -11,7 +11,7 @@ from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import PIP, Ground, Step
+from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -74,7 +74,7 @@ def _needed(step: Step) -> str:
     words = called(step.command)
     if not words:
         return ""
-    by_pip = "install" in words and any(PIP.fullmatch(word) for word in words[:3])
+    by_pip = "install" in words and any(is_pip(word) for word in words[:3])
     return "git" if by_pip and any(word.startswith(_FROM_GIT) for word in words) else words[0]
 
 
@@ -96,7 +96,7 @@ def pip_command_unknown(ground: Ground) -> Iterator[Finding]:
     """The first command of pip that pip does not have."""
     for step in ground.steps:
         words = called(step.command)
-        if len(words) < 2 or not PIP.fullmatch(words[0]) or not step.command.decisive:
+        if len(words) < 2 or not is_pip(words[0]) or not step.command.decisive:
             continue
         if words[1] not in _PIP_COMMANDS and _PLAIN.fullmatch(words[1]):
             yield stop(

@@ -10,7 +10,7 @@ from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import stop, subject_of
-from envkit.dockerfile.ground import PIP, Ground, Step
+from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.newest_pip import reaches, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -70,7 +70,7 @@ def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
     rest = list(words)
     if len(rest) > 2 and _PYTHON.fullmatch(rest[0]) and rest[1] == "-m":
         rest = rest[2:]
-    tool = "pip" if rest and PIP.fullmatch(rest[0]) else ""
+    tool = "pip" if rest and is_pip(rest[0]) else ""
     if rest[:2] == ["uv", "pip"]:
         tool, rest = "uv", rest[1:]
     if rest[:1] in (["poetry"], ["pipenv"]):
