@@ -13,7 +13,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.model import Distribution
-from tests.checks.software import GPU_4090, findings_of, gpus, machine, matrix, python, pythons, torch, worst
+from tests.checks.software import GPU_4090, GPU_5090, findings_of, gpus, machine, matrix, python, pythons, torch, worst
 from tests.cli.run import envkit
 from tests.ingest.texts import FOLDER, cases
 
@@ -143,15 +143,38 @@ def test_a_list_of_packages_is_no_proof_of_what_lies_next_to_them(id: str) -> No
     assert [finding.status for finding in findings] == [Status.UNKNOWN]
 
 
-def test_what_conda_installed_is_removed_by_conda() -> None:
-    assert commands("cpu-only-conda")[0] == (
-        "conda remove -y -p /home/lin/miniconda3/envs/seg pytorch torchvision cpuonly"
+def test_what_conda_installed_is_replaced_by_conda_in_place() -> None:
+    assert commands("cpu-only-conda")[0] == "conda remove -p /home/lin/miniconda3/envs/seg cpuonly"
+    assert "remove" not in commands("cpu-only-conda")[1]
+
+
+@pytest.mark.parametrize("version", ["2.1.0", "2.7.1"])
+def test_the_cpu_build_of_conda_forge_is_replaced_from_there(version: str) -> None:
+    listed = tuple(
+        Distribution(name, number, f"/opt/env/conda-meta/{name}.json", installer="conda")
+        for name, number in (("libtorch", version), ("pytorch", version), ("torchvision", "0.16.1"))
     )
+    own = replace(python(torch(version, None)), prefix="/opt/env", distributions=listed)
+    facts = machine(pythons(own), gpus=gpus(GPU_4090), system__architecture="x86_64")
+    fix = worst("cpu-only-wheel", facts).remedy
+    expected = f"conda install -p /opt/env -c conda-forge 'pytorch={version}=cuda*' 'torchvision=*=cuda*'"
+    assert fix is not None and fix.commands == (expected,)
+
+
+def test_a_release_of_conda_forge_before_the_gpu_is_not_asked_for() -> None:
+    listed = (
+        Distribution("libtorch", "2.1.0", "/opt/env/conda-meta/libtorch.json", installer="conda"),
+        Distribution("pytorch", "2.1.0", "/opt/env/conda-meta/pytorch.json", installer="conda"),
+    )
+    own = replace(python(torch("2.1.0", None)), prefix="/opt/env", distributions=listed)
+    facts = machine(pythons(own), gpus=gpus(GPU_5090), system__architecture="x86_64")
+    fix = worst("cpu-only-wheel", facts).remedy
+    assert fix is not None and not any("2.1.0=cuda" in command for command in fix.commands)
 
 
 def test_a_pip_name_is_removed_under_condas_and_from_its_own_environment() -> None:
-    by_conda = Distribution("pytorch", "2.3.0", "/opt/my env/conda-meta/pytorch.json", installer="conda")
-    own = replace(python(torch("2.3.0", None)), prefix="/opt/my env", distributions=(by_conda,))
+    by_conda = Distribution("pytorch", "2.8.0", "/opt/my env/conda-meta/pytorch.json", installer="conda")
+    own = replace(python(torch("2.8.0", None)), prefix="/opt/my env", distributions=(by_conda,))
     facts = machine(pythons(own), gpus=gpus(GPU_4090), system__architecture="x86_64")
     fix = worst("cpu-only-wheel", facts).remedy
     assert fix is not None and fix.commands[0] == "conda remove -y -p '/opt/my env' pytorch"

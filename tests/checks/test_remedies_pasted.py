@@ -113,7 +113,7 @@ def test_a_lower_power_limit_is_lower(limit: str, watts: str) -> None:
 
 
 def test_pip_installs_into_the_environment_that_conda_lists() -> None:
-    commands = remedy_of(CONDA, "cpu-only-wheel")[1]
+    commands = remedy_of(CONDA.replace("2.3.1", "2.8.0"), "cpu-only-wheel")[1]
     assert "/home/li/miniconda3/envs/ml/bin/python -m pip install" in commands
     assert not any(line.startswith("python ") for line in commands.splitlines())
 

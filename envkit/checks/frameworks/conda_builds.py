@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FORGE = "conda-forge"
 _OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}cpu_(?:generic|mkl)_")
+_FORGES_OWN = "libtorch"  # a part that only conda-forge packages apart from pytorch
 _ALWAYS = ("pytorch", "cudatoolkit", "pytorch-cuda", "torchvision")
 _CPU_CHOICE = ("cpuonly",)  # a package that holds the CPU build there
 _KEEP = (
@@ -35,17 +36,38 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
     own = listed.get("pytorch")
     if found.framework.name != "pytorch" or own is None:
         return None
+    if _FORGES_OWN in listed and (of_forge := _by_forge(environment, matrix, found, listed)):
+        return of_forge
     row = _row(environment, matrix, release(own.version))
     if row is None:
         return None
     removal = [run("conda", "remove", *_place(found), *(name for name in _CPU_CHOICE if name in listed))]
     return Remedy(
-        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. The channel is needed: conda's defaults have only the "
-        "CPU build.",
+        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. Keep the channels in the command: from another one, "
+        "conda may take the CPU build again.",
         (
             *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
             _installed(found, row, listed),
         ),
+    )
+
+
+def _by_forge(
+    environment: Environment, matrix: Matrix, found: Installed, listed: Container[str]
+) -> Remedy | None:
+    """The same release with CUDA from conda-forge, in place; None where that release is too old for a GPU here.
+
+    conda-forge builds a release for about the CUDA that its wheels have: those say which GPUs it supports.
+    """
+    version = release(found.framework.version)
+    takes = _taken(environment, matrix)
+    if not any(row.version == version and row.cuda and takes(row.cuda) for row in matrix.builds("pytorch")):
+        return None
+    specs = (f"pytorch={version}=cuda*", *(spec for spec in ("torchvision=*=cuda*",) if _name(spec) in listed))
+    return Remedy(
+        f"{_KEEP} PyTorch {version}, the same release, for CUDA: conda-forge marks its CUDA builds by their build "
+        "string, and conda chooses the one that the driver supports.",
+        (run("conda", "install", *_place(found), "-c", _FORGE, *map(CONDA_SPEC, specs)),),
     )
 
 
@@ -94,19 +116,19 @@ def _name(line: str) -> str:
 
 def _row(environment: Environment, matrix: Matrix, version: Version | None) -> CondaBuild | None:
     """The newest CUDA of that release which these GPUs and the driver take."""
+    takes = _taken(environment, matrix)
+    fitting = [row for row in read(CondaBuild) if row.version == version and takes(row.cuda)]
+    return max(fitting, key=lambda row: row.cuda, default=None)
+
+
+def _taken(environment: Environment, matrix: Matrix) -> Callable[[Version], bool]:
+    """Whether these GPUs and the driver take what a CUDA release builds."""
     from envkit.compat.gpu import cuda_span
 
     firsts = [cuda_span(own, matrix)[0] for _, own in capable_gpus(environment, matrix)]
     lowest = max((first.release(2) for first in firsts if first is not None), default=None)
     limit = environment.driver.driver_cuda_version.value
-    fitting = [
-        row
-        for row in read(CondaBuild)
-        if row.version == version
-        and (lowest is None or row.cuda >= lowest)
-        and (limit is None or row.cuda.major <= limit.major)
-    ]
-    return max(fitting, key=lambda row: row.cuda, default=None)
+    return lambda cuda: (lowest is None or cuda >= lowest) and (limit is None or cuda.major <= limit.major)
 
 
 def of_forge(environment: Environment) -> Remedy | None:
