@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
-from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, driver_platform, has_library, installed
+from envkit.checks.nvidia_driver.driver_state import answered, driver_platform, installed
 from envkit.model import Environment, MachineKind, Message
 from envkit.tables.codes import limit
 
@@ -97,13 +96,6 @@ _NOT_GIVEN = Fault(
     "The container was started without a GPU",
     impact="Nothing in this container can use a GPU.",
     remedy=_with_gpu,
-)
-_NO_LIBRARIES = Fault(
-    "driver-capabilities-missing",
-    "The container has the GPU but not the driver's libraries",
-    impact="CUDA programs or nvidia-smi cannot find the driver library in the container.",
-    remedy="Add the compute and utility driver capabilities, so that libcuda and NVML are mounted into the container.",
-    steps=(fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE"),),
 )
 _BAKED = Fault(
     "driver-baked-into-image",
@@ -188,49 +180,6 @@ def _host_gpu(environment: Environment) -> Evidence | None:
     if environment.pci_gpus.known and environment.pci_gpus.get():
         return known(environment, "pci_gpus", f"{len(environment.pci_gpus.get())} on the host's PCI bus")
     return None
-
-
-@check(
-    _NO_LIBRARIES,
-    layer=Layer.PLACE,
-    rank=12,
-    any_of=("system.machine_kind", "messages"),
-    fix="Set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container.",
-    references=threads("NVIDIA/nvidia-docker#1226", "NVIDIA/libnvidia-container#231"),
-)
-def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container with GPU device files also has libcuda and libnvidia-ml (the compute and utility capabilities)."""
-    nodes = environment.driver.device_nodes
-    gpu_nodes = [node for node in nodes.get() if re.fullmatch(r"/dev/nvidia\d+", node.path)] if nodes.known else []
-    missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
-    value = variables(environment).get("NVIDIA_DRIVER_CAPABILITIES")
-    if _in_container(environment) and gpu_nodes and missing:
-        yield _NO_LIBRARIES.found(
-            [
-                known(environment, "driver.device_nodes", gpu_nodes[0].path),
-                known(environment, "driver.libraries", "missing: " + ", ".join(missing)),
-                Evidence("variables[NVIDIA_DRIVER_CAPABILITIES]", repr(value), environment.variables.source),
-            ],
-            title=f"The container has {gpu_nodes[0].path} but no {' and no '.join(missing)}",
-        )
-        return
-    blind = seen(environment, "framework-sees-no-gpu")
-    if value and blind and not {"compute", "all"} & set(value.split(",")):
-        yield _NO_LIBRARIES.found(
-            [
-                Evidence("variables[NVIDIA_DRIVER_CAPABILITIES]", repr(value), environment.variables.source),
-                *message_evidence(environment, blind),
-            ],
-            title=f"NVIDIA_DRIVER_CAPABILITIES={value} leaves out compute",
-        )
-    elif reported := _NO_LIBRARIES.reported(environment):
-        yield reported
-    elif not _in_container(environment):
-        yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
-    elif gpu_nodes and has_library(environment, CUDA):
-        yield ok("the container has the driver's libraries", evidence=[known(environment, "driver.libraries", CUDA)])
-    else:
-        yield skip(f"the container has no GPU nodes, or {unseen(environment, 'its libraries')}")
 
 
 @check(

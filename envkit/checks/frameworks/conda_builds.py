@@ -52,9 +52,7 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
     )
 
 
-def _by_forge(
-    environment: Environment, matrix: Matrix, found: Installed, listed: Container[str]
-) -> Remedy | None:
+def _by_forge(environment: Environment, matrix: Matrix, found: Installed, listed: Container[str]) -> Remedy | None:
     """The same release with CUDA from conda-forge, in place; None where that release is too old for a GPU here.
 
     conda-forge builds a release for about the CUDA that its wheels have: those say which GPUs it supports.
