@@ -10,6 +10,7 @@ from envkit.checks.engine.suited import suited
 from envkit.ingest import parse_text
 from envkit.model import Environment, found
 from tests.checks.remedies_given import REPORTS
+from tests.checks.software import findings_of
 from tests.checks.test_remedies_suited import TORCH, told
 
 
@@ -164,3 +165,40 @@ def test_a_dgx_and_a_notebook_of_windows_get_no_command_of_ubuntu() -> None:
     assert given.commands == ("conda install -c conda-forge cuda-version=11.0",) and "DGX OS" in given.summary
     given = told((REPORTS / "batch-12" / "b12-22.txt").read_text(), "cpu-only-wheel")
     assert given.commands == () and "OpenCV" in given.summary
+
+
+def test_the_folder_of_the_wheels_is_that_of_the_program_s_own_python() -> None:
+    text = (REPORTS / "batch-26/b26-33.txt").read_text("utf-8")
+    finding = next(finding for finding in findings_of(text) if finding.id == "cudnn-missing")
+    assert finding.remedy is not None
+    assert any(command.startswith("WHEELS=$(venv/bin/python -c ") for command in finding.remedy.commands)
+
+
+@pytest.mark.parametrize(
+    ("report", "id", "command"),
+    [
+        ("24/b24-28", "cudnn-missing", "sudo cp cud*/include/cudnn*.h /usr/local/cuda/include/"),
+        ("24/b24-29", "cudnn-missing", "find / -name 'cudnn*.h' -not -path '/proc/*' 2> /dev/null"),
+        ("24/b24-27", "gcc-too-new-for-nvcc", "sudo apt-get install -y gcc-10 g++-10"),
+        ("24/b24-40", "docker-no-nvidia-runtime", "winget upgrade --id Docker.DockerDesktop"),
+    ],
+)
+def test_the_first_command_is_for_the_cause_of_the_report(report: str, id: str, command: str) -> None:  # noqa: A002
+    text = (REPORTS / f"batch-{report}.txt").read_text("utf-8")
+    finding = next(finding for finding in findings_of(text) if finding.id == id)
+    assert finding.remedy is not None and finding.remedy.commands[0] == command
+
+
+def test_cudnn_goes_into_the_toolkit_that_compiles() -> None:
+    text = "Cuda compilation tools, release 10.2, V10.2.89\nfatal error: cudnn.h: No such file or directory\n"
+    finding = next(finding for finding in findings_of(text) if finding.id == "cudnn-missing")
+    assert finding.remedy is not None and finding.impact == "The build stops."
+    assert finding.remedy.commands[1].startswith("envkit install --cuda 10.2 --cudnn 8.")
+
+
+def test_a_build_on_its_own_index_is_asked_for_there() -> None:
+    text = (REPORTS / "batch-25/b25-26.txt").read_text("utf-8")
+    finding = next(finding for finding in findings_of(text) if finding.id == "package-index-wrong")
+    assert finding.remedy is not None
+    assert finding.remedy.commands[-1].startswith("python -m pip install torch==2.1.2 torchvision==0.16.2")
+    assert finding.remedy.commands[-1].endswith("/whl/cu118")

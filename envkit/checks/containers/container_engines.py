@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.containers.cdi_remedies import specification
+from envkit.checks.containers.engine_remedies import DESKTOP_IN_WSL, LDCONFIG, MICROK8S
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -64,37 +65,16 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
-_MICROK8S = Remedy(
-    "MicroK8s runs its own containerd, which ignores /etc/docker/daemon.json; the gpu addon configures it. Disable "
-    "the addon and enable it again. If the runtime is still unknown, this release of the snap does not include it: "
-    "refresh the snap (snap info microk8s lists the channels). Until then, pods that request a GPU stay pending.",
-    (
-        fixed("microk8s disable gpu"),
-        fixed("microk8s enable gpu"),
-        fixed("microk8s kubectl get runtimeclass"),
-    ),
-)
-
-
-_LDCONFIG = Remedy(
-    "The toolkit runs the host's ldconfig in the container, and that failed. The line `ldconfig =` of its settings "
-    'must name the one that is there: "@/sbin/ldconfig.real" on Ubuntu and Debian, "@/sbin/ldconfig" elsewhere. If it '
-    "does, update the toolkit. A kernel built without seccomp, and an image that replaces /sbin/ldconfig or whose "
-    "/etc/ld.so.cache cannot be written, cause the same message: try another image.",
-    (
-        fixed("ls -l /sbin/ldconfig /sbin/ldconfig.real"),
-        fixed("grep ldconfig /etc/nvidia-container-runtime/config.toml"),
-    ),
-)
-
-
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
     names = managers(environment)
     if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
-        return _LDCONFIG
+        return LDCONFIG
     if "microk8s" in names:
-        return _MICROK8S
+        return MICROK8S
+    engine = _docker(environment)
+    if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
+        return DESKTOP_IN_WSL
     if "kubernetes" in names:
         return _on_node(environment)
     configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)

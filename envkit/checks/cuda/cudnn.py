@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.cuda.cudnn_headers import headers, is_header
 from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.cuda.older_cudnn import newer_cudnn
@@ -57,6 +58,9 @@ def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-missing")
+    library = named(messages, "library") or ""
+    if is_header(library):
+        return headers(environment, matrix, library)
     major = named(messages, "major") or named(messages, "dll") or ""
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
@@ -118,7 +122,8 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if messages and not missing:
         library = named(messages, "library") or "cuDNN"
         evidence = [*message_evidence(environment, messages), *_present(environment)]
-        yield _MISSING.found(evidence, title=f"{library} is not found")
+        impact = "The build stops." if is_header(library) else ""
+        yield _MISSING.found(evidence, title=f"{library} is not found", impact=impact)
     elif not missing and wanted:
         yield ok("cuDNN is found", evidence=[use_evidence(use) for _, use in wanted[:2]])
     elif not missing:

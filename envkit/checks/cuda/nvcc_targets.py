@@ -43,7 +43,10 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     place = build_nvcc(environment)
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
     limit = limit or Version.find(named(seen(environment, "gcc-too-new-for-nvcc"), "limit") or "")
+    refused = named(seen(environment, "gcc-too-new-for-nvcc", "packs"), "gcc")
     number = limit.major if limit else None
+    if number is not None and refused and int(refused) <= number:  # accepted, but not with its later patches
+        number = int(refused) - 1
     there = number is not None and _packaged(environment, matrix, number)
     return remedy(
         environment,

@@ -65,9 +65,7 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     programs = managers(environment)
     of_windows, elsewhere = next((places for name, places in _OWN_PYTHONS.items() if name in programs), ("", ""))
     own = of_windows if on_windows(environment) else elsewhere if environment.system.os.known else ""
-    steps = tuple(
-        replace(step, words=(own, *step.words[1:])) if own and _is_pip(step) else step for step in given.steps
-    )
+    steps = tuple(_called_by(own, step) for step in given.steps) if own else given.steps
     if steps == given.steps and "bundled-python" in programs and any(map(_is_pip, given.steps)):
         return Remedy(
             f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
@@ -79,6 +77,13 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     return Remedy(
         f"{given.advice} Run it in the program's directory, because the command names the Python there.", steps
     )
+
+
+def _called_by(own: str, step: Command) -> Command:
+    """The command with this Python, also where a shell line asks Python for a folder."""
+    if _is_pip(step):
+        return replace(step, words=(own, *step.words[1:]))
+    return replace(step, shell=step.shell.replace("$(python -c ", f"$({own} -c ")) if step.shell else step
 
 
 def _is_pip(step: Command) -> bool:

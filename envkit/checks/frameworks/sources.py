@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
-from envkit.checks.engine.command import NAME, export, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.messages import message_evidence, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import installs
+from envkit.checks.frameworks.installs import first_python, installs, pip
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _INDEX_ID = "package-index-wrong"
+_TAGGED = regex(r"==(?P<version>\d{1,2}(?:\.\d{1,3}){1,2})\+cu(?P<cuda>\d{2,3})")
 _CUDA_OF_BUILD = regex(r"[-_]cuda_?(?P<major>\d{2})\.?(?P<minor>\d)(?!\d)")
 
 
 def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
     """The build that fits; where too little is known to choose one, the question that names it."""
     messages = seen(environment, _INDEX_ID)
+    asked = next((one.values for one in messages if one.values.get("spec")), None)
+    if asked is not None and (own := _own_index(environment, matrix, asked)):
+        return own
     name = framework_of(environment, matrix, messages)
     why = "Use an index that exists. A build for an older CUDA runs with the same driver, regardless of nvcc's version."
     given = bring(environment, matrix, name, why, messages=messages)
-    asked = next((one.values for one in messages if one.values.get("spec")), None)
     if asked is None:
         return given
     line = f"{asked['package']}{asked['spec']}"
@@ -39,6 +42,34 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
         f"{given.advice} If a requirements file has the line {line}, change it to this release, too; otherwise, pip "
         "install -r stops there.",
         given.steps,
+    )
+
+
+def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str]) -> Remedy | None:
+    """The build that was asked for from the index that has it; None where there is none, or the driver is too old."""
+    match = _TAGGED.fullmatch(asked["spec"])
+    version = Version.find(match["version"]) if match and asked["package"] == "torch" else None
+    cuda = Version.of(int(match["cuda"][:-1]), int(match["cuda"][-1])) if match else None
+    limit = environment.driver.driver_cuda_version.value
+    if version is None or cuda is None or (limit is not None and cuda.major > limit.major):
+        return None
+    row = next(
+        (
+            row
+            for row in matrix.builds("pytorch")
+            if row.version == version and row.cuda is not None and row.cuda.release(2) == cuda and row.index_url
+        ),
+        None,
+    )
+    if row is None:
+        return None
+    python = first_python(environment)
+    packages = map(REQUIREMENT, (f"torch=={version}", *row.companions))
+    numpy = (pip(python, "install", REQUIREMENT(f"numpy{row.numpy}")),) if row.numpy else ()
+    return Remedy(
+        "Name the index that has this build: by itself, pip searches only PyPI. In a requirements file, add the line "
+        f"--extra-index-url {row.index_url}",
+        (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
 
 
