@@ -180,6 +180,14 @@ def test_the_folder_of_the_wheels_is_that_of_the_program_s_own_python() -> None:
         ("24/b24-28", "cudnn-missing", "sudo cp cud*/include/cudnn*.h /usr/local/cuda/include/"),
         ("24/b24-29", "cudnn-missing", "find / -name 'cudnn*.h' -not -path '/proc/*' 2> /dev/null"),
         ("24/b24-27", "gcc-too-new-for-nvcc", "sudo apt-get install -y gcc-10 g++-10"),
+        (
+            "26/b26-37",
+            "python-no-wheel",
+            "python3.6 -m pip install tensorflow-2.3.1-cp36-cp36m-linux_aarch64.whl",
+        ),
+        ("25/b25-21", "build-tools-missing", "python -m pip install ninja"),
+        ("24/b24-19", "libcudart-missing", "export CUDA_HOME=/usr/local/cuda-11.8"),
+        ("24/b24-38", "compiler-too-old", "envkit install --cuda 10.2.89 --run"),
         ("24/b24-40", "docker-no-nvidia-runtime", "winget upgrade --id Docker.DockerDesktop"),
     ],
 )
@@ -202,3 +210,17 @@ def test_a_build_on_its_own_index_is_asked_for_there() -> None:
     assert finding.remedy is not None
     assert finding.remedy.commands[-1].startswith("python -m pip install torch==2.1.2 torchvision==0.16.2")
     assert finding.remedy.commands[-1].endswith("/whl/cu118")
+
+
+@pytest.mark.parametrize(
+    ("report", "id", "words"),
+    [
+        ("25/b25-38", "libcudart-missing", "import torch before onnxruntime"),
+        ("26/b26-18", "arch-newer-than-build", "--attention-backend triton"),
+    ],
+)
+def test_what_works_beside_is_used(report: str, id: str, words: str) -> None:  # noqa: A002
+    text = (REPORTS / f"batch-{report}.txt").read_text("utf-8")
+    finding = next(finding for finding in findings_of(text) if finding.id == id)
+    assert finding.remedy is not None and words in finding.remedy.advice
+    assert not any("pip install" in command for command in finding.remedy.commands)

@@ -277,3 +277,26 @@ def test_the_list_of_micromamba_is_read() -> None:
 def test_a_text_after_a_list_is_none_of_its_rows() -> None:
     text = f"{PIP}numpy              1.26.4\n\n$ pip --version\npip 24.0 from /usr/lib/python3/pip (python 3.11)\n"
     assert [item.name for item in only(text).pythons.get()[0].distributions] == ["numpy"]
+
+
+def test_the_table_of_openmmlab_tells_pytorch_with_its_cuda() -> None:
+    text = (
+        "sys.platform: linux\nPython: 3.8.5 (default, Sep  4 2020, 07:30:14) [GCC 7.3.0]\nCUDA available: True\n"
+        "GPU 0,1: GeForce RTX 3090\nPyTorch: 1.10.0+cu113\nPyTorch compiling details: PyTorch built with:\n"
+        "  - GCC 7.3\n  - CUDA Runtime 11.3\n  - CuDNN 8.2\nTorchVision: 0.11.1+cu113\nMMCV: 1.4.0\n"
+    )
+    (python,) = parse_text(text).pythons.get()
+    (torch,) = python.frameworks
+    assert (torch.version, str(torch.cuda)) == ("1.10.0", "11.3")
+    assert str(python.version) == "3.8.5"
+    assert [item.name for item in python.distributions] == ["torch", "torchvision"]
+
+
+@pytest.mark.parametrize(("built", "known"), [("USE_CUDA=OFF", True), ("USE_CUDA=ON", False)])
+def test_a_table_of_detectron2_tells_a_build_without_cuda(built: str, known: bool) -> None:  # noqa: FBT001
+    text = (
+        "sys.platform            linux\nPyTorch                 1.5.0 @/opt/env/lib/torch\nPyTorch built with:\n"
+        f"  - Build settings: BLAS=MKL, {built}, USE_MPI=OFF\n"
+    )
+    (python,) = parse_text(text).pythons.get()
+    assert [(item.cuda, item.cuda_known) for item in python.frameworks] == [(None, known)]

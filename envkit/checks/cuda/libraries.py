@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, onnx_on_windows
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
+from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
 from envkit.checks.engine.evidence import kind
@@ -86,7 +86,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
     """Names of CUDA libraries before 11 say their release, which is installed next to another."""
     library = named(messages, "library") or ""
     if "libnvvm" in library:
-        return Remedy(
+        return from_list(environment) or Remedy(
             "A variable names an nvvm directory that no longer exists: unset it where it is set (~/.bashrc, "
             "~/.profile), and point CUDA_HOME to an installed toolkit.",
             (fixed("unset NUMBAPRO_NVVM NUMBAPRO_LIBDEVICE"), *steps(environment, "use-toolkit", root=DEFAULT_LINK)),
@@ -119,8 +119,8 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             ),
         )
     name = framework_of(environment, matrix, messages)
-    if name == "onnxruntime" and on_windows(environment):
-        return onnx_on_windows(environment, matrix, messages)
+    if name == "onnxruntime" and (whole := unnamed_of_onnx(environment, matrix, messages)):
+        return whole
     if family := _mxnet(environment):
         why = (
             f"mxnet-cu{family} is for a CUDA version that this GPU or this machine does not support: install another "

@@ -13,7 +13,7 @@ from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import first_python, named_python, pip, release
+from envkit.checks.frameworks.installs import first_python, installs, named_python, pip, release
 from envkit.model import Environment, Message
 from envkit.tables.codes import limit
 from envkit.tables.rows import ImageTag
@@ -27,6 +27,11 @@ _COMPILED = regex(
     r"ai\.onnxruntime|OrtException|/target/(?:debug|release)/|called `Result|panicked at|\.java:\d|\.cs:line"
 )
 _NAME = "onnxruntime"
+_TORCH_FIRST = Remedy(
+    "ONNX Runtime finds the libraries of CUDA and cuDNN only on the loader's path, and here they are in PyTorch's "
+    "wheels: in the program, import torch before onnxruntime, which loads them (both must be built for the same major "
+    "version of CUDA). Newer releases load them with onnxruntime.preload_dlls() instead."
+)
 
 
 def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda: str) -> Remedy | None:
@@ -47,7 +52,20 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
     )
 
 
-def onnx_on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
+def unnamed_of_onnx(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy | None:
+    """The set for the installed release's CUDA where no message names a library; torch's where only that is known."""
+    if on_windows(environment):
+        return _on_windows(environment, matrix, messages)
+    releases = [item.framework.version for item in installs(environment, _NAME)]
+    own = [row for row in matrix.builds(_NAME) for text in releases if row.version == Version.find(text)]
+    majors = {str(row.cuda.major) for row in own if row.cuda is not None and not row.index_url}
+    text = " ".join(message.text for message in messages)
+    if len(majors) == 1:
+        return libraries_of_onnx(environment, matrix, text, majors.pop())
+    return _TORCH_FIRST if list(installs(environment, "pytorch")) else None
+
+
+def _on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
     """Back to the release that ran with the CUDA that is there; otherwise its libraries as wheels, and on PATH."""
     python = named_python(environment)
     before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")

@@ -25,7 +25,16 @@ _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 def at_another_place(environment: Environment) -> Remedy | None:
     """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; otherwise
     None."""
-    home = named(seen(environment, "toolkit-missing", "colon"), "home")
+    if by_list := from_list(environment):
+        return by_list
+    if managed_by(environment, "no-root", *QUEUES):
+        return _without_root(environment)
+    return None
+
+
+def from_list(environment: Environment) -> Remedy | None:
+    """The remedy where CUDA_HOME is a list of directories, so that no file below it is found; otherwise None."""
+    home = named(seen(environment, "toolkit-missing", "colon", "detail-colon"), "home")
     if home:
         return remedy(
             environment,
@@ -36,8 +45,6 @@ def at_another_place(environment: Environment) -> Remedy | None:
             "drop-built",
             root=home,
         )
-    if managed_by(environment, "no-root", *QUEUES):
-        return _without_root(environment)
     return None
 
 

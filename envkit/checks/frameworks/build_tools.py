@@ -14,15 +14,22 @@ from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import installed_and_silent, installs
+from envkit.checks.frameworks.installs import first_python, installed_and_silent, installs, pip
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_NINJA = ("ninja", "ninja-file")
+
+
 def _tools(environment: Environment, matrix: Matrix) -> Remedy:
-    advice = "Install a C++ compiler and Python's headers, or use a prebuilt wheel."
+    if seen(environment, "build-tools-missing", *_NINJA):
+        return Remedy(
+            "PyTorch compiles extensions with Ninja, which pip installs into the environment that runs the program.",
+            (pip(first_python(environment), "install", "ninja"),),
+        )
     if on_windows(environment):
         return Remedy(
             "If Visual Studio with its C++ workload is installed, cl.exe is just not on PATH: open the x64 Native "
@@ -37,6 +44,7 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
                 ),
             ),
         )
+    advice = "Install a C++ compiler and Python's headers, or use a prebuilt wheel."
     return remedy(environment, advice, "build-tools")
 
 

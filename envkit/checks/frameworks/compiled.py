@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from envkit._startup.regex import regex
 from envkit.checks.engine.command import CAPABILITY, PACKAGE, PYTHON, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import said, seen
 from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import Installed, named_python, pip
 from envkit.model import Environment
@@ -41,6 +42,9 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
         ),
     )
+
+
+_PAGED = regex(r"(?i)flashinfer|Batch(?:Decode|Prefill)With(?:Paged|Ragged)KVCache")
 
 
 def _other_framework(found: Installed) -> Remedy:
@@ -92,6 +96,13 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
                 option="GGML_CUDA",
                 number="native" if ";" in number else number or "native",
             ),
+        )
+    if _PAGED.search(f"{said(environment, 'arch-newer-than-build')} {said(environment, 'arch-dropped-by-framework')}"):
+        return Remedy(
+            "The kernels that are missing are FlashInfer's, which are built for newer GPUs: PyTorch itself runs here. "
+            "Start the server without it: SGLang with --attention-backend triton --sampling-backend pytorch (releases "
+            "of 2024: --disable-flashinfer), vLLM with --attention-backend TRITON_ATTN (before that option: the "
+            "variable VLLM_ATTENTION_BACKEND=XFORMERS). A model in FP8 or BF16 may still need a newer GPU.",
         )
     if "ollama" in programs:
         return Remedy(

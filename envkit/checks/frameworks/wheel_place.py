@@ -10,7 +10,7 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
+from envkit.checks.engine.command import FILE, NAME, VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
@@ -36,6 +36,7 @@ _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
+_WHEEL = regex(r"[A-Za-z]\w{1,40}-[\w.+]{1,40}-cp(?P<major>[23])(?P<minor>\d{1,2})-\w{2,12}-[\w.]{2,60}\.whl")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -46,6 +47,8 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
         return _for_this_platform(environment, matrix, messages, package)
+    if by_name := _by_the_python_in_its_name(environment, messages):
+        return by_name
     if package and framework_by_package(matrix, package) is None:
         return Remedy(
             f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
@@ -75,6 +78,22 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         f"{wanted} The last command prints the one that installs it there.",
         (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
+    )
+
+
+def _by_the_python_in_its_name(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
+    """The file by the Python that its name asks for, unless that is the one which is known to be here."""
+    file = next((match for message in messages if (match := _WHEEL.search(message.text))), None)
+    if file is None:
+        return None
+    wanted = Version.of(int(file["major"]), int(file["minor"]))
+    if any(python.version is not None and python.version.release(2) == wanted for python in judged(environment)):
+        return None
+    return Remedy(
+        f"The file is for Python {wanted} (cp{file['major']}{file['minor']} in its name), and the pip that was called "
+        "belongs to another Python: let that one run its own pip. If it is not installed, create an environment "
+        f"with it (uv venv --python {wanted}), or download the file for your Python.",
+        (run(f"python{wanted}", "-m", "pip", "install", FILE(file[0])),),
     )
 
 
