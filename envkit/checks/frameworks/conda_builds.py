@@ -9,6 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import CONDA_SPEC, NAME, PATH, Command, Word, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import said
 from envkit.checks.frameworks.installs import Installed, capable_gpus, release
 from envkit.model import Environment
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _FORGE = "conda-forge"
 _OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}cpu_(?:generic|mkl)_")
+_BUILD_OF_FORGE = regex(r"\bcpu_(?:generic|mkl)(?:\b|_)|\bconda-forge pytorch\b")
 _FORGES_OWN = "libtorch"  # a part that only conda-forge packages apart from pytorch
 _ALWAYS = ("pytorch", "cudatoolkit", "pytorch-cuda", "torchvision")
 _CPU_CHOICE = ("cpuonly",)  # a package that holds the CPU build there
@@ -131,14 +133,17 @@ def _taken(environment: Environment, matrix: Matrix) -> Callable[[Version], bool
 
 def of_forge(environment: Environment) -> Remedy | None:
     """The remedy where the text shows a CPU build of conda-forge, whose build strings name CUDA."""
-    match = _OF_FORGE.search(said(environment, "cpu-only-wheel"))
-    if match is None:
+    lines = said(environment, "cpu-only-wheel")
+    match = _OF_FORGE.search(lines)
+    if match is None and not (managed_by(environment, "conda", "mamba") and _BUILD_OF_FORGE.search(lines)):
         return None
-    specs = (f"pytorch={match['version']}=cuda*", "torchvision=*=cuda*")
+    specs = (f"pytorch={match['version'] if match else '*'}=cuda*", "torchvision=*=cuda*")
     install: Command = run("conda", "install", "-c", _FORGE, *map(CONDA_SPEC, specs))
     return Remedy(
         "conda's solver may choose the CPU build of either package: request CUDA builds by their build string, in "
         "the environment that has the CPU build (conda activate it first). The same two specifications work in conda "
-        "create and environment.yml. If conda finds no such pair, mamba often finds another one.",
+        "create and environment.yml. On a machine without a GPU, such as an image build, also set "
+        "CONDA_OVERRIDE_CUDA to the CUDA version that nvidia-smi shows on the machine with the GPU: without a driver, "
+        "the solver rejects CUDA builds. If conda finds no such pair, mamba often finds another one.",
         (install,),
     )
