@@ -46,6 +46,19 @@ def _is_in(there: Version | VersionSpec, span: VersionSpec) -> bool:
     return some_version_meets((there, span)) and lies_in(there, span)
 
 
+def first_unbroken(package: str, after: Version | None, beside: str, there: Version) -> Version | None:
+    """The first release that is not known to break next to `there`, from one that does on; None where none does.
+
+    `after` is the release that is there, None where that is not known: then a release that breaks is assumed.
+    """
+    spans = [span for _, span, other in _rows().get(package, ()) if other.package == beside and other.spec.holds(there)]
+    if after is not None and not any(span.holds(after) for span in spans):
+        return None
+    ends = sorted(bound for span in spans for operator, bound in span.clauses if operator == "<")
+    later = (end for end in ends if after is None or end > after)
+    return next((end for end in later if not any(span.holds(end) for span in spans)), None)
+
+
 def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:
     """On which side of each break a build is: two alike break next to the same builds."""
     name = package_of(build)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.command import Command, fixed
-from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.suited import suited
 from envkit.ingest import parse_text
 from envkit.model import Environment, found
@@ -225,3 +225,67 @@ def test_what_works_beside_is_used(report: str, id: str, words: str) -> None:  #
     finding = next(finding for finding in findings_of(text) if finding.id == id)
     assert finding.remedy is not None and words in finding.remedy.advice
     assert not any("pip install" in command for command in finding.remedy.commands)
+
+
+BITSANDBYTES = "ImportError: {place}/bitsandbytes/libbitsandbytes_cpu.so: cannot open shared object file: No such file"
+ABI = "ImportError: /v/lib/vllm/_C.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic"
+
+
+def remedy_of(text: str, id: str) -> Remedy:  # noqa: A002
+    finding = next(finding for finding in findings_of(text) if finding.id == id and finding.status is Status.FAIL)
+    assert finding.remedy is not None
+    return finding.remedy
+
+
+def test_bitsandbytes_without_a_library_for_the_cuda_of_torch_is_replaced_by_one_that_has_it() -> None:
+    text = f"torch 2.6.0+cu126\n{BITSANDBYTES.format(place='/v/lib/python3.10/site-packages')}\n"
+    assert remedy_of(text, "extension-without-operators").commands[0].endswith("--no-deps bitsandbytes==0.45")
+    source = f"torch 2.6.0+cu126\n{BITSANDBYTES.format(place='/home/u/src')}\n"
+    assert "BNB_CUDA_VERSION" in remedy_of(source, "extension-without-operators").advice
+
+
+def test_the_torch_that_moved_on_is_at_fault_and_not_a_companion_that_stayed() -> None:
+    packages = "torch 2.8.0\ntorchaudio 2.6.0\ntorchvision 0.23.0\nvllm 0.8.5\n"
+    text = f"$ pip list\nPackage Version\n------- -------\n{packages}{ABI}\n"
+    assert "torch==2.6.0" in " ".join(remedy_of(text, "extension-abi-mismatch").commands)
+    assert not [finding for finding in findings_of(text) if finding.id == "torchvision-mismatch" and finding.remedy]
+    alone = text.replace(ABI, "")
+    assert "torchaudio==2.8.0" in " ".join(remedy_of(alone, "torchvision-mismatch").commands)
+
+
+def test_a_tensorflow_that_is_blind_to_wheels_gets_them_on_the_path() -> None:
+    text = (
+        "TensorFlow 2.16.1, NVIDIA GeForce RTX 3090, driver 545.23.08\n"
+        "W gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned "
+        "above are installed properly\nSkipping registering GPU devices...\n"
+    )
+    assert any("LD_LIBRARY_PATH" in command for command in remedy_of(text, "tf-cannot-dlopen").commands)
+
+
+def test_the_cache_is_emptied_only_where_a_file_is_wrong() -> None:
+    slow = (
+        "pip._vendor.urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='mirror.example'): Read timed out.\n"
+    )
+    assert not any("purge" in command for command in remedy_of(slow, "download-failed").commands)
+    wrong = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n"
+    assert any("purge" in command for command in remedy_of(wrong, "download-failed").commands)
+
+
+def test_the_log_of_a_build_is_the_one_that_the_text_names() -> None:
+    text = (REPORTS / "batch-21/b21-04.txt").read_text("utf-8")
+    assert "/var/lib/dkms/nvidia-current/535.161.08/build/make.log" in remedy_of(text, "dkms-build-failed").commands[0]
+
+
+def test_podman_without_cdi_gets_the_gpu_by_its_hook() -> None:
+    text = (REPORTS / "batch-26/b26-39.txt").read_text("utf-8")
+    assert "--hooks-dir" in remedy_of(text, "device-node-permission").commands[0]
+    newer = text.replace("podman version 3.4.4", "podman version 4.9.3")
+    assert "--device nvidia.com/gpu=all" in remedy_of(newer, "device-node-permission").commands[0]
+
+
+def test_the_system_s_libstdcxx_is_not_taken_for_conda_s() -> None:
+    line = (
+        "ImportError: /usr/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.26' not found (required by "
+        "/home/u/anaconda3/envs/mesh/lib/python3.10/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)\n"
+    )
+    assert any("LD_LIBRARY_PATH" in command for command in remedy_of(line, "libstdcxx-too-old").commands)

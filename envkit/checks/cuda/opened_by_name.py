@@ -13,7 +13,7 @@ from envkit.checks.engine.loader_path import dropping
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import (
     Installed,
@@ -40,7 +40,8 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")
     there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
-    if there is not None and own is not None and own.release(2) == limit("tensorflow-blind-to-wheels"):
+    blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
+    if there is not None and blind:
         return remedy(
             environment,
             f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
@@ -49,7 +50,15 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
             "wheel-libraries",
             python=there.executable or "python",
         )
-    return bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
+    given = bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
+    if not blind or on_windows(environment):
+        return given
+    python = item.python.executable if item is not None else ""
+    return Remedy(
+        f"{given.advice} TensorFlow {own} does not look for them there: the last two lines put their directories on "
+        "the loader's path, in each shell. The next release finds them by itself.",
+        (*given.steps, *steps(environment, "wheel-libraries", python=python or "python")),
+    )
 
 
 def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:

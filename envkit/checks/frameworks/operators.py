@@ -18,11 +18,14 @@ from envkit.checks.frameworks.installs import (
     distribution_evidence,
     first_python,
     installed_and_silent,
+    installs,
     judged,
     pip,
     release,
 )
-from envkit.model import Environment
+from envkit.checks.frameworks.variables import variables
+from envkit.compat.package_breaks import first_unbroken
+from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -71,9 +74,31 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _newer_bitsandbytes(environment: Environment, python: PythonEnvironment) -> Remedy | None:
+    """The first release with a library for the CUDA of the framework; None where that is not what is missing."""
+    item = distribution(python, "bitsandbytes")
+    own = Version.find(item.version) if item is not None else None
+    cuda = next((item.framework.cuda for item in installs(environment, "pytorch") if item.framework.cuda), None)
+    lines = said(environment, "extension-without-operators")
+    installed = own is not None or "-packages/bitsandbytes/" in lines
+    if cuda is None or not installed or "BNB_CUDA_VERSION" in lines or "BNB_CUDA_VERSION" in variables(environment):
+        return None
+    first = first_unbroken("bitsandbytes", own, "cuda", cuda)
+    if first is None:
+        return None
+    named = f"bitsandbytes {own}" if own else "This bitsandbytes"
+    return Remedy(
+        f"{named} has no library for CUDA {cuda}, which the installed PyTorch was built with; "
+        f"{first} is the first release that has one.",
+        (pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes=={first}")),),
+    )
+
+
 def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
     if "bitsandbytes" in said(environment, "extension-without-operators").lower():
         python = first_python(environment)
+        if newer := _newer_bitsandbytes(environment, python):
+            return newer
         return Remedy(
             "Python imports a source directory of bitsandbytes that was not compiled, or the variable BNB_CUDA_VERSION "
             "asks for a library that does not exist. Leave that directory, and install the wheel, which contains the "

@@ -11,7 +11,7 @@ from envkit.checks.engine.command import REQUIREMENT, export, fixed
 from envkit.checks.engine.confidence import is_certain
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import all_messages, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -151,6 +151,10 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
         looked += 1
         for partner in partners:
             why = _unfit(environment, matrix, python, torch, partner)
+            if why and (pinning := _torch_moved_on(environment, matrix, python, partner)):
+                title = f"{partner.name} matches the torch that {pinning.name} {pinning.version} requires"
+                yield skip(f"{title}: torch is the one that does not belong", subject=python.prefix)
+                continue
             evidence = [distribution_evidence(torch), distribution_evidence(partner)]
             if why:
                 yield _UNFIT.found(
@@ -168,6 +172,24 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
         yield reported
     elif not looked:
         yield nothing_to_judge(environment, "torchvision or torchaudio")
+
+
+def _torch_moved_on(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, partner: Distribution
+) -> Distribution | None:
+    """The package whose compiled code fails, and which requires the torch that this companion was released with."""
+    if not seen(environment, "extension-abi-mismatch"):
+        return None
+    pins = ((item, wanted) for item in python.distributions if (wanted := torch_of(item)) is not None)
+    return next(
+        (
+            item
+            for item, wanted in pins
+            if item.name not in TORCH_PACKAGES
+            and _unlike_companion(matrix, Distribution("torch", str(wanted)), partner) == ""
+        ),
+        None,
+    )
 
 
 def _unfit(

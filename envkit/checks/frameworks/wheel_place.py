@@ -35,6 +35,7 @@ _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
+_OF_SYSTEM = regex(r"(?<![\w.])/(?:usr/)?lib(?:64)?/(?:[\w-]{1,40}/)?libstdc\+\+\.so\.6: version")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _WHEEL = regex(r"[A-Za-z]\w{1,40}-[\w.+]{1,40}-cp(?P<major>[23])(?P<minor>\d{1,2})-\w{2,12}-[\w.]{2,60}\.whl")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
@@ -270,12 +271,13 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
         place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
     )
     root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
+    lines = said(environment, "libstdcxx-too-old")
+    if _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
+        advice = "The system's libstdc++ was loaded: update the one of the conda environment, and load it first."
+        return remedy(environment, advice, "conda-libstdcxx-here")
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, whose copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
-    if _OF_CONDA_PACKAGE.search(said(environment, "libstdcxx-too-old")):
-        advice = "Update libstdc++ in the conda environment, and load its copy before the system's, in this shell."
-        return remedy(environment, advice, "conda-libstdcxx-here")
     return remedy(environment, summary, "update-libstdcxx")
 
 

@@ -88,7 +88,10 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     if "compose" in names:
         said = 'Under the service in the compose file, add shm_size: "8gb". Then re-create the container.'
         return Remedy(said, (fixed("docker compose up -d"),))
-    advice = "Re-create the container with a larger /dev/shm (--shm-size), or share the host's with --ipc=host."
+    advice = (
+        "Add --shm-size=8g (or --ipc=host, which shares the host's /dev/shm) to the docker run command that starts the "
+        "container, and keep its other options: the command below shows only where it belongs."
+    )
     return remedy(environment, advice, "shm")
 
 

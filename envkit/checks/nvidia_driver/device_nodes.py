@@ -18,6 +18,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.model import DeviceNode, Environment, MachineKind
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -234,14 +235,24 @@ def _rootless(environment: Environment, refused: tuple[Evidence, ...]) -> Outcom
     return _CLOSED.found(
         refused or message_evidence(environment, seen(environment, _CLOSED.id)),
         title="The rootless container is not allowed to open the GPU",
+        impact="In the container, your user is not in the group that owns the device files.",
         remedy=remedy(
             environment,
             "On this host, only root and one group may open the device files, and a rootless container drops your "
-            "groups. Keep them with the first command, which needs the runtime crun. If it still fails, let every "
-            "user open the files: the second changes the module's option, which takes effect after a reboot.",
-            "keep-groups",
+            "groups. Add --group-add keep-groups to your own podman run command, as in the first command, which needs "
+            "the runtime crun. If it still fails, let every user open the files: the second changes the module's "
+            "option, which takes effect after a reboot.",
+            "keep-groups-by-hook" if _by_hook(environment) else "keep-groups",
+            "open-device-files",
         ),
     )
+
+
+def _by_hook(environment: Environment) -> bool:
+    """True where Podman or the container toolkit is older than CDI, so that a hook gives containers the GPU."""
+    podman, toolkit = environment.containers.podman.value, environment.containers.container_toolkit.value
+    old = podman is not None and podman < limit("podman-with-cdi")
+    return old or (toolkit is not None and toolkit < limit("container-toolkit-with-cdi"))
 
 
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import PATH, run
+from envkit.checks.engine.command import PATH, Command, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import named, said, seen
 from envkit.model import Environment
 
 _BUILD = regex(r"/var/lib/dkms/(?P<module>[a-z][\w-]{1,40})/[\w.+~-]{1,60}/")
+
+
+def build_log(environment: Environment) -> tuple[Command, ...]:
+    """The command that shows the log which a message names; nothing where none does."""
+    log = named(seen(environment, "dkms-build-failed", "detail-log"), "log")
+    return (run("tail", "-n", "40", PATH(log)),) if log else ()
 
 
 def of_another_module(environment: Environment, until_then: str) -> Remedy | None:

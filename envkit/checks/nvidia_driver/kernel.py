@@ -20,7 +20,7 @@ from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.dkms import back_to, begun, dkms_entries, from_the_log, newer_branch, other_headers
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
-from envkit.checks.nvidia_driver.foreign_module import of_another_module
+from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
 from envkit.model import Environment
 
@@ -105,7 +105,8 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    return remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
+    given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
+    return Remedy(given.advice, build_log(environment) or given.steps)
 
 
 _AZURE = (

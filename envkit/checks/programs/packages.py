@@ -135,19 +135,36 @@ told_by_program(
     rank=24,
     references=threads("pytorch/ignite#1615", "opencv/opencv-python#370"),
 )
+
+
+def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
+    """Only a file that came in part is thrown away: the others are gigabytes that would be loaded again."""
+    if seen(environment, "download-failed", "hash"):
+        return Remedy(
+            "The file that arrived is not the one that was published: the cache holds a part of it, or a proxy changed "
+            "it. Empty pip's cache, and try again.",
+            (fixed("python -m pip cache purge"),),
+        )
+    return Remedy(
+        "Give pip more time and more tries for slow or unstable connections, and run the installation again: what was "
+        "downloaded completely is not downloaded again. Behind a proxy that inspects TLS, give pip its certificate "
+        "(--cert or PIP_CERT).",
+        (fixed("python -m pip config set global.timeout 120"), fixed("python -m pip config set global.retries 10")),
+    )
+
+
 told_by_program(
     Fault(
         "download-failed",
         "A package download failed",
         impact="Nothing was installed; the GPU is not involved.",
-        remedy="Try again. A slow connection needs a longer timeout; behind a proxy that inspects TLS, give pip its "
-        "certificate (--cert or PIP_CERT). If hashes do not match, the cache holds a partial file.",
-        steps=(fixed("python -m pip cache purge"), fixed("python -m pip config set global.timeout 120")),
+        remedy=_once_more,
     ),
     doc="""The package index can be reached, and downloads complete.
 
     GPU framework wheels are gigabytes in size, so an unstable connection or a proxy shows up here first.
     """,
     rank=25,
+    fix="Try again with a longer timeout and more retries; empty pip's cache only where hashes do not match.",
     references=threads("pytorch/pytorch#124566", "AUTOMATIC1111/stable-diffusion-webui#11784"),
 )
