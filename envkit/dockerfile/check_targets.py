@@ -195,14 +195,14 @@ def _build_for_base(
 
 
 def _frameworks(found: Contents, matrix: Matrix) -> Iterator[Word]:
-    """The options that name what the image has: the frameworks that the file installs, otherwise that of the base.
+    """The options that name what the image is for: the framework of its base, otherwise those that the file installs.
 
     One that uses the CUDA of another counts only where there is no other.
     """
     named = [item.framework for item in found.wanted]
     of_base = [found.base.own.framework] if found.base.own is not None else []
     with_cuda = [name for name in named if not uses_anothers_cuda(name, matrix)]
-    for name in dict.fromkeys(with_cuda or of_base or named):
+    for name in dict.fromkeys(of_base or with_cuda or named):
         yield from ("--framework", NAME(name))
 
 

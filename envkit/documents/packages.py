@@ -24,6 +24,7 @@ class PackageList:
     python: Version | None
     calls: tuple[PipInstall, ...]
     driver: Version | None = None  # the oldest that runs it
+    last_branch: int | None = None  # of drivers that still supports the GPUs, where support has ended
     notes: tuple[str, ...] = ()
     architecture: str = "x86_64"
     platform: str = "linux"
@@ -37,7 +38,8 @@ class PackageList:
     @property
     def comments(self) -> list[str]:
         """What is above the packages, a sentence a line."""
-        driver = (f"The machine needs NVIDIA driver {self.driver} or newer.",) if self.driver else ()
+        most = f", up to branch {self.last_branch}: newer ones do not support its GPU" if self.last_branch else ""
+        driver = (f"The machine needs NVIDIA driver {self.driver} or newer{most}.",) if self.driver else ()
         lines = (f"{self.title}. Written by envkit.", *driver, *(f"Note: {note}." for note in self.notes))
         return [f"# {line}" for line in lines]
 
@@ -78,6 +80,7 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         choice.python,
         plan_calls(plan, mirrors),
         choice.minimum_driver,
+        last_branch=min((gpu.last_driver_branch for gpu in plan.request.gpus if gpu.last_driver_branch), default=None),
         architecture=choice.architecture,
         platform=plan.request.platform,
         index_url=mirrors.index_url,

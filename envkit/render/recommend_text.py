@@ -133,7 +133,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if workload.optimizer is not None:
         wanted.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
-    asked = f"this profile requires at least {need.least_gb:g} GiB" if need.least_gb else ""
+    asked = f"a card with at least {need.least_gb:g} GiB is required" if need.least_gb else ""
     size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
     yield from hang("Need  ", f"{', '.join(wanted)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:

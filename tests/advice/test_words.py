@@ -29,7 +29,7 @@ def test_times_are_written_without_powers_of_ten(words: list[str]) -> None:
 def test_the_parts_of_a_need_add_up_to_what_is_said_and_the_least_is_named_apart() -> None:
     shown = " ".join(envkit("recommend", "--for", "starter").stdout.split())
     match = re.search(
-        r": ([\d.]+) GiB \(([^)]*), and 10% headroom\), estimated; this profile requires at least 6 GiB",
+        r": ([\d.]+) GiB \(([^)]*), and 10% headroom\), estimated; a card with at least 6 GiB is required",
         shown,
     )
     assert match is not None

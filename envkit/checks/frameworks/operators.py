@@ -24,7 +24,6 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.variables import variables
-from envkit.compat.package_breaks import first_unbroken
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -76,6 +75,8 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _newer_bitsandbytes(environment: Environment, python: PythonEnvironment) -> Remedy | None:
     """The first release with a library for the CUDA of the framework; None where that is not what is missing."""
+    from envkit.compat.package_breaks import first_unbroken
+
     item = distribution(python, "bitsandbytes")
     own = Version.find(item.version) if item is not None else None
     cuda = next((item.framework.cuda for item in installs(environment, "pytorch") if item.framework.cuda), None)
