@@ -11,6 +11,7 @@ APART = (
     "/run/nvidia/driver/usr/lib64",
     "/home/kubernetes/bin/nvidia/lib64",  # Container-Optimized OS
     "/usr/lib/nvidia/tesla",  # Bottlerocket
+    "/opt/nvidia/current/usr/lib64",  # Flatcar
     "/usr/local/glibc/usr/lib",  # Talos
 )
 

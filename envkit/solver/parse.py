@@ -169,7 +169,11 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     else:
         refuse_target(capability, text)
         if (capability.major, capability.minor) in _capabilities(matrix) or not is_model_number(text, matrix):
-            return TargetGpu(_on_record(capability, text, matrix))
+            known = _on_record(capability, text, matrix)
+            boards = [row for row in matrix.gpus if row.compute_capability == known]
+            if boards and all(row.variant == JETSON for row in boards):  # nothing for servers is made for it
+                return replace(target_gpu(boards[0]), name="Jetson")
+            return TargetGpu(known)
     model = model_of(text, matrix)
     alike = model.variant == JETSON and len(models_of(text, matrix)) > 1  # one of several boards that judge alike
     return replace(target_gpu(model), name=text if alike else named_so_far(text, model, matrix))

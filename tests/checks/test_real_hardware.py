@@ -209,7 +209,7 @@ CASES = (
         "one-corrected-and-a-counter",
         machine(log("Corrected"), pci_gpus=(card(aer_errors={"correctable": 1}),)),
     ),
-    Case(ERRORS, "unknown", "one-corrected", machine(log("Corrected"))),
+    Case(ERRORS, "ok", "one-corrected", machine(log("Corrected"))),
     Case(ERRORS, "warn", "many-corrected", machine(log(*["Corrected"] * 12))),
     Case(ERRORS, "warn", "one-fatal", machine(log("Corrected", "Uncorrected (Fatal)"))),
     # the only GPU of a virtual machine

@@ -17,7 +17,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, all_work, seen_gpus
 from envkit.checks.gpu.seat import seat_words
-from envkit.model import Environment
+from envkit.model import Environment, Message
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -146,10 +146,17 @@ def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outc
             title=f"{len(small)} GPUs show only 256 MiB of their memory at a time: resizable BAR is off",
         )
     elif gpus:
-        words = "Resizable BAR is off, which hardly matters for a single GPU" if small else "Resizable BAR is active"
-        yield ok(words, evidence=[_window(environment, gpu) for gpu in gpus[:4]])
+        yield ok(_windows(gpus, small), evidence=[_window(environment, gpu) for gpu in gpus[:4]])
     else:
         yield _nothing(environment)
+
+
+def _windows(gpus: list[SeenGpu], small: list[SeenGpu]) -> str:
+    """What the size of the windows means where nothing has to be done about it."""
+    if small:
+        return "Resizable BAR is off, which hardly matters for a single GPU"
+    whole = all(gpu.pci is not None and (gpu.pci.bar1_bytes or 0) > _SMALL_WINDOW for gpu in gpus)
+    return "Resizable BAR is active" if whole else "Resizable BAR is off, but these GPUs exchange no data over PCIe"
 
 
 def _small_window(gpu: SeenGpu) -> bool:
@@ -192,8 +199,8 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
         return
     if _said(environment, matrix, counted) and (reported := _LINK_ERRORS.reported(environment)):
         yield reported
-    elif counted:
-        yield ok("no significant PCIe link errors", evidence=counted[:4])
+    elif counted or (messages := seen(environment, _LINK_ERRORS.id)):
+        yield ok("no significant PCIe link errors", evidence=counted[:4] or message_evidence(environment, messages))
     else:
         yield _nothing(environment)
 
@@ -201,13 +208,19 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> bool:
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
-    shown = any_pasted(environment, messages)
+    shown = any_pasted(environment, messages) and not _one_corrected(environment, messages)
     if not messages or (shown and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
     grave = any(not severity.startswith(_HARMLESS) for severity in severities)
     return grave or (not counted and len(severities) >= _MANY_LINES)
+
+
+def _one_corrected(environment: Environment, messages: tuple[Message, ...]) -> bool:
+    """Whether all that is shown is one corrected error, which any link has now and then."""
+    found = [match.group(1).lower() for one in messages for match in _SEVERITY.finditer(one.text)]
+    return found == ["corrected"] and not seen(environment, "pcie-link-errors", "detail-multiple")
 
 
 def _alone(environment: Environment, matrix: Matrix) -> bool:

@@ -44,12 +44,14 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "kubernetes": (
         regex(
             _PROMPT + r"(?:microk8s |k3s )?(?:kubectl|helm|oc) [a-z-]{2,}|\bKUBERNETES_SERVICE_HOST\b|\bgpu-operator\b"
-            r"|\b(?:[Kk]ubernetes|[Kk]8s) (?:pods?|job|deployment)\b|(?<!nvidia/)\bk8s\b(?!\.)|\bruntimeClassName:|^kind: (?:Pod|Deployment|Job|DaemonSet|StatefulSet)\b"
+            r"|\b(?:[Kk]ubernetes|[Kk]8s) (?:pods?|job|deployment)\b|(?<!nvidia/)\bk8s\b(?!\.)|\bruntimeClassName:"
+            r"|^kind: (?:Pod|Deployment|Job|DaemonSet|StatefulSet)\b"
             r"|\bcri-containerd-|^\d{4}-\d\d-\d\dT[\d:.]{8,20}Z std(?:err|out) [FP] ",
             re.MULTILINE,
         ),
         (
             *(
+                *("ubernetes ", "K8s "),
                 "kubectl ",
                 "helm ",
                 "oc ",
