@@ -16,7 +16,8 @@ from envkit.compat.system import runfile_on_os
 from envkit.render.plan_text import plan_summary
 from envkit.solver.having import resolve_having
 from envkit.solver.model import NoPlan
-from envkit.solver.parse import parse_framework
+from envkit.solver.parse import parse_framework, parse_request
+from envkit.solver.request import RequestWords
 from tests.project.test_expected import request_of
 from tests.solver.asking import ask, matrix, plan_of, refusal_of
 
@@ -163,3 +164,35 @@ def test_flash_attn_whose_wheels_for_torch_2_6_do_not_load(tmp_path: Path) -> No
     assert "undefined symbol" in wrong["project.known-to-break"]
     for fine in ("torch==2.6.0\nflash-attn==2.7.4.post1\n", "torch==2.7.1\nflash-attn==2.8.2\n"):
         assert "project.known-to-break" not in told(fine, target, tmp_path)
+
+
+def test_what_is_made_for_tensorflow_is_planned_by_its_name() -> None:
+    plan = resolve_having(ask("tensorflow-addons==0.16.1", python="3.9"), matrix())
+    assert not isinstance(plan, NoPlan)
+    assert plan.choice.builds[0].package == "tensorflow==2.8.4"
+    assert any("python -m pip install tensorflow-addons==0.16.1" in line for line in plan.warnings)
+    older = resolve_having(ask("tensorflow==2.6", "tensorflow-addons", python="3.8"), matrix())
+    assert any("tensorflow-addons==0.16.1" in line for line in older.warnings)
+
+
+def test_an_older_triton_for_windows_is_found_for_its_torch() -> None:
+    words = RequestWords(("pytorch==2.7.1", "triton-windows"), os_id="windows", gpus=("GeForce RTX 4070",))
+    plan = resolve_having(parse_request(words, matrix(), container=False), matrix())
+    assert any("triton-windows==3.3.1.post21" in line for line in plan.warnings)
+
+
+def test_macos_and_kernels_of_the_machine_are_told_by_name() -> None:
+    with pytest.raises(RequestError, match="macOS"):
+        request_of("--os macos", matrix())
+    with pytest.raises(RequestError) as refused:
+        parse_framework("deepspeed", matrix())
+    assert "nvcc has to be of the major" in str(refused.value.hint)
+
+
+def test_what_the_second_round_taught(tmp_path: Path) -> None:
+    clash = told("torch==1.13.1\nxformers==0.0.19\n", f"{ANY} --python 3.10", tmp_path)
+    assert "requires torch==2.0.0" in clash["project.requirements-clash"]
+    refused = refusal_of(ask("pytorch==0.3.1", os_id="centos6", python="3.6"))
+    assert "needs glibc 2.17 or newer, but" in refused.conflicts[0].detail
+    with pytest.raises(RequestError, match="--framework sglang"):
+        parse_framework("sgl-kernel", matrix())
