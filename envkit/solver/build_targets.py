@@ -37,7 +37,7 @@ def build_targets(gpus: Iterable[TargetGpu], toolkit: Toolkit | None) -> BuildTa
 
 def plan_targets(request: Request, choice: Choice) -> BuildTargets | None:
     """The targets of a plan: of its toolkit, otherwise of the one that extensions of its packages are compiled with."""
-    return build_targets(request.gpus, choice.toolkit or _toolkit_of(choice.cuda))
+    return build_targets(request.gpus, choice.toolkit or _toolkit_of(choice.cuda)) if request.gpus else None
 
 
 def older_targets(request: Request, choice: Choice) -> str:

@@ -8,12 +8,15 @@ import pytest
 
 from envkit.api.project import project_report
 from envkit.base.errors import RequestError
+from envkit.base.settings import Mirrors
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import Finding, Status
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.pythons import python_has_wheel
 from envkit.compat.system import runfile_on_os
+from envkit.documents.packages import package_list
 from envkit.render.plan_text import plan_summary
+from envkit.render.plans.conda import written
 from envkit.solver.having import resolve_having
 from envkit.solver.model import NoPlan
 from envkit.solver.parse import parse_framework, parse_request
@@ -196,3 +199,9 @@ def test_what_the_second_round_taught(tmp_path: Path) -> None:
     assert "needs glibc 2.17 or newer, but" in refused.conflicts[0].detail
     with pytest.raises(RequestError, match="--framework sglang"):
         parse_framework("sgl-kernel", matrix())
+
+
+def test_a_file_for_conda_names_the_builds_of_conda_forge() -> None:
+    text = written(package_list(plan_of(ask("pytorch", cuda="12.6", python="3.12")), Mirrors(), "conda"))
+    assert "cuda-version=13.0 (or 12.6, 12.9)" in text and "CONDA_OVERRIDE_CUDA=13.0" in text
+    assert "pytorch-gpu" not in written(package_list(plan_of(ask("jax", python="3.12")), Mirrors(), "conda"))
