@@ -188,8 +188,10 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
             f"CUDA {cuda} does not support {label}; CUDA {last} was the last release that did",
             sources,
         )
+    compiling = target_span(gpu, tables)[0]
+    to_compile = f" ({compiling} to compile for it)" if compiling not in (None, first) else ""
     detail = (
-        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. PTX from CUDA {cuda} could be "
+        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer{to_compile}. PTX from CUDA {cuda} could be "
         f"JIT-compiled, but cuBLAS {cuda} and the cuDNN built for it have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)

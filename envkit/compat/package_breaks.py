@@ -30,14 +30,20 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.28.1`.
     """
-    rows = _rows().get(package, ())
+    for verdict, row in _against(package, spec, beside):
+        yield verdict, row.instead
+
+
+def _against(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, PackageBreak]]:
+    mended = "[" in package and "post" in spec  # a post release has other extras
+    rows = _rows().get(package, ()) if not mended else ()
     wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
         there = beside.get(other.package)
         if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
             continue
         detail = f"{package}{spec} does not work with {there[0]}: {row.because}"
-        yield Verdict("package-breaks", "fail", detail, row.sources), row.instead
+        yield Verdict("package-breaks", "fail", detail, row.sources), row
 
 
 def _is_in(there: Version | VersionSpec, span: VersionSpec) -> bool:
@@ -57,6 +63,14 @@ def first_unbroken(package: str, after: Version | None, beside: str, there: Vers
     ends = sorted(bound for span in spans for operator, bound in span.clauses if operator == "<")
     later = (end for end in ends if after is None or end > after)
     return next((end for end in later if not any(span.holds(end) for span in spans)), None)
+
+
+def extra_against(package: str, python: Version | VersionSpec) -> tuple[str, tuple[str, ...]] | None:
+    """Why the extra that a pinned package names cannot be had with a Python, with the sources; None where it can."""
+    name, pin, release = package.partition("==")
+    for verdict, row in _against(name, pin + release, {"python": (f"Python {python}", python)}) if "[" in name else ():
+        return row.because, verdict.sources
+    return None
 
 
 def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:

@@ -14,6 +14,9 @@ from envkit.tables.pairs import PackageExtra, PackagePair
 
 Holds = Callable[[str], bool]
 
+# Their metadata require nothing of the other package: the project names what it tested, and the import warns of others.
+TESTED_ONLY = ("tensorflow-addons",)
+
 
 @lru_cache(maxsize=1)
 def pairs_by_package() -> Mapping[str, tuple[PackagePair, ...]]:
@@ -49,8 +52,10 @@ def pair_agrees(
     sources = rows[-1].sources if rows else ()
     if rows and all(clashes):
         line, other = next(filter(None, reversed(clashes)))
-        detail = f"{rows[-1].package} {rows[-1].version} requires {line}, but {other} is {where}"
-        return Verdict("pair-agrees", "fail", detail, sources)
+        tested = rows[-1].package in TESTED_ONLY
+        needs, relation = ("was tested only with", "pair-tested") if tested else ("requires", "pair-agrees")
+        detail = f"{rows[-1].package} {rows[-1].version} {needs} {line}, but {other} is {where}"
+        return Verdict(relation, "fail", detail, sources)
     return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
 
 

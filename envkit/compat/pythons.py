@@ -86,6 +86,12 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec, span:
     if not build.pythons:
         detail = f"{title_of(build)} does not run on Python {python}: the releases nearest to it run on {span}"
         return Verdict(relation, "fail", detail, build.sources)
+    from envkit.compat.package_breaks import extra_against  # only where one is refused
+
+    extra = extra_against(build.package or "", python)
+    if extra is not None:
+        detail = f"{title_of(build)} cannot be installed for Python {python}: {extra[0]}"
+        return Verdict(relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *extra[1]))))
     known_text = ", ".join(str(known) for known in build.pythons)
     detail = f"{title_of(build)} has no wheel for Python {python}, only for {known_text}"
     return Verdict(relation, "fail", detail, build.sources)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
+from envkit.base.platforms import WSL
 from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit, os_title
@@ -97,6 +98,8 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     A release that came out after the toolkit is in no list of its time. `toolkits` are all in the data, oldest first,
     of which a refusal names one that is known to support the system.
     """
+    if system.os_id == WSL:
+        return _in_wsl(system, toolkit)
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:
         return Verdict(
@@ -127,6 +130,17 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
         f"installs with --override, but the vendor did not test it{_instead(system, toolkit, toolkits)}"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
+
+
+def _in_wsl(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
+    """Whatever distribution is inside WSL takes the toolkit, without a driver; NVIDIA's guide begins with CUDA 11."""
+    sources = tuple(dict.fromkeys((*toolkit.sources, *system.sources)))
+    if toolkit.minor_compatibility_driver is None:
+        detail = f"it is not known whether CUDA {toolkit.version} runs in WSL, whose guide begins with later releases"
+        return Verdict("runfile-on-os", "unknown", detail, sources)
+    where = f"NVIDIA's repository {system.repository_id}, or that of the distribution inside WSL"
+    detail = f"CUDA {toolkit.version} runs in WSL 2: install the toolkit alone, without a driver, from {where}"
+    return Verdict("runfile-on-os", "ok", detail, sources)
 
 
 def came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:

@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
-from envkit.compat.pairs import meeting, newest_beside, pair_agrees, with_extras
+from envkit.compat.pairs import TESTED_ONLY, meeting, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -53,7 +53,7 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
             continue
         beside = [other for other in last.values() if other.command == one.command]
         if _agrees(one, specs_of(beside)).status == "fail":
-            yield Clash(one, verdict, True, _release_beside(one, specs))
+            yield Clash(one, verdict, normalized(one.name) not in TESTED_ONLY, _release_beside(one, specs))
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Status
@@ -16,6 +16,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_extras, package_name, package_release, taken
 from envkit.tables.loader import read
 from envkit.tables.names import EmptiedPackage
+from envkit.tables.pairs import CondaCode
 from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
@@ -103,7 +104,17 @@ def chosen_build(
     # Without a pin pip takes the newest release that has a package for this Python.
     if wanted.python is not None and wish.exact is None and wanted.tool == "pip":
         candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
-    return _best(wanted, candidates, found)
+    best = _best(wanted, candidates, found)
+    return best if isinstance(best, Problem) or wanted.tool != "conda" else _of_conda_forge(best)
+
+
+def _of_conda_forge(build: FrameworkBuild) -> FrameworkBuild:
+    """The build with the code that conda-forge's has, where that is known."""
+    row = next((row for row in read(CondaCode) if (row.framework, row.cuda) == (build.framework, build.cuda)), None)
+    if row is None:
+        return build
+    sources = tuple(dict.fromkeys((*build.sources, *row.sources)))
+    return replace(build, sass=row.sass, ptx=row.ptx, min_compute_capability=None, sources=sources)
 
 
 def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[FrameworkBuild], bool]) -> list[FrameworkBuild]:
@@ -249,7 +260,8 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
     cuda = variant(wanted.variant)
     lines = {_cuda_line(extra) for extra in wanted.extras} - {""}
     own = [build for build in alike if {_cuda_line(extra) for extra in package_extras(build)} & lines]
-    alike = own or alike
+    named = [build for build in alike if package_extras(build) and package_extras(build) <= set(wanted.extras)]
+    alike = own or named or alike
     if cuda is not None:
         alike = [build for build in alike if build.cuda == cuda] or alike
     if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:

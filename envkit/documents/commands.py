@@ -9,11 +9,13 @@ from itertools import chain
 from envkit._startup.records import replace
 from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.compat.software import title_of
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, plan_calls
 from envkit.solver.request import Request
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.loader import read
+from envkit.tables.rows import CudnnRelease, FrameworkBuild
 
 
 def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]:
@@ -32,6 +34,17 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
     if _of_the_system(plan):
         return (_envkit("install", _with_free_cudnn(plan)),)
     return pip_commands(plan_calls(plan, mirrors or Mirrors()), plan.request.platform)
+
+
+def script_cudnn(choice: Choice, request: Request) -> Version | None:
+    """The cuDNN that install scripts take in place of the plan's, whose archive has no published checksum."""
+    chosen = choice.cudnn
+    free = request.cudnn is None and request.platform != WINDOWS and not request.container and choice.needs_toolkit
+    if not free or chosen is None or chosen.sha256 or not chosen.url:
+        return None
+    alike = [row for row in read(CudnnRelease) if (row.cuda, row.architecture) == (chosen.cuda, chosen.architecture)]
+    checked = (row.version for row in alike if row.sha256 and row.url and row.version < chosen.version)
+    return max(checked, default=None)
 
 
 def _with_free_cudnn(plan: Plan) -> Plan:

@@ -8,7 +8,7 @@ from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import cited
 from envkit.documents.commands import plan_commands
-from envkit.solver.build_targets import build_targets
+from envkit.solver.build_targets import plan_targets
 from envkit.solver.model import Alternative, Choice, Conflict, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.wheel_files import companions_for
@@ -41,7 +41,7 @@ def plan_document(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> dict[s
 
 
 def _build_targets(plan: Plan) -> dict[str, object] | None:
-    targets = build_targets(plan.request.gpus, plan.choice.toolkit)
+    targets = plan_targets(plan.request, plan.choice)
     if targets is None:
         return None
     return {

@@ -12,6 +12,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
 from envkit.compat.prebuilt_wheels import prebuilt_sources
+from envkit.compat.pythons import has_python
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import specs_of
@@ -63,8 +64,18 @@ def _breaks(have: Chosen, beside: dict[str, There]) -> Iterator[tuple[Item, Verd
     for one in have.items:
         if one.package.tool == "pip":
             spec = one.package.spec.partition("+")[0]
-            for verdict, instead in package_breaks(normalized(one.package.name), spec, beside):
-                yield one, verdict, instead
+            name = normalized(one.package.name)
+            # what an extra lacks for a Python is said of the framework's build, which has none for it
+            extras = one.package.extras if name not in _without_python(have) else ()
+            for wanted in (name, *(f"{name}[{extra}]" for extra in extras)):
+                for verdict, instead in package_breaks(wanted, spec, beside):
+                    yield one, verdict, instead
+
+
+def _without_python(have: Chosen) -> set[str]:
+    """The packages whose builds have none for the Python of the file."""
+    python = have.python
+    return {wanted.package for wanted, build in have.meant if python is not None and has_python(build, python) is False}
 
 
 def _name(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:

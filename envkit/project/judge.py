@@ -140,16 +140,20 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
             )
 
 
+_UNTESTED = "The import warns, and the compiled operations may fail."
+
+
 def _pairs(have: Chosen) -> Iterator[Finding]:
     """The requirements that no release of a package and of its neighbors meets together."""
     for clash in clashes(one.package for one in have.items):
         package, verdict = clash.package, clash.verdict
+        tested = verdict.relation == "pair-tested"
         yield finding(
             faults.REQUIREMENTS_CLASH,
-            Status.FAIL,
+            Status.WARN if tested else Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
-            impact="The installer refuses them, or the import fails.",
+            impact=_UNTESTED if tested else "The installer refuses them, or the import fails.",
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )

@@ -11,8 +11,9 @@ from envkit.base.shell_lines import continued
 from envkit.base.wrap import WIDTH, hang
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import citations
+from envkit.documents.commands import script_cudnn
 from envkit.documents.plan import image_name, os_name
-from envkit.solver.build_targets import build_targets
+from envkit.solver.build_targets import older_targets, plan_targets
 from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild, framework_title, os_title
@@ -102,7 +103,9 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         where = "bundled in the wheels" if bundled else "system toolkit"
         yield "CUDA", f"{choice.cuda} ({where})"
     if choice.cudnn_version is not None:
-        yield "cuDNN", str(choice.cudnn_version)
+        checked = script_cudnn(choice, request)
+        told = f" (install scripts take {checked}, the newest with a published checksum)" if checked else ""
+        yield "cuDNN", f"{choice.cudnn_version}{told}"
     if choice.python is not None:
         way = f" ({choice.python_source.way})" if choice.python_source else ""
         yield "Python", f"{choice.python}{way}"
@@ -116,11 +119,13 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         most = f", up to branch {min(lasts)}" if lasts else ""
         why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
         yield "Driver", f"{choice.minimum_driver} or newer{most}{why}"
-    targets = build_targets(request.gpus, choice.toolkit)
+    targets = plan_targets(request, choice)
     with_torch = any(build.framework == _COMPILED for build in choice.builds)
     if targets is not None and (choice.needs_toolkit or with_torch):
         torch = f"TORCH_CUDA_ARCH_LIST={targets.torch} " if with_torch or not choice.builds else ""
-        yield "Extensions", f"{torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
+        older = older_targets(request, choice)
+        why = f" ({older})" if older else ""
+        yield "Extensions", f"{torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}{why}"
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from functools import cache
 
 from envkit._startup.records import record
-from envkit.base.versions import ComputeCapability
+from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.gpu import ToolkitMatch, toolkit_match
-from envkit.solver.request import TargetGpu
+from envkit.solver.model import Choice
+from envkit.solver.request import Request, TargetGpu
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, GpuModel, Toolkit
 
@@ -32,6 +33,27 @@ def build_targets(gpus: Iterable[TargetGpu], toolkit: Toolkit | None) -> BuildTa
         ";".join(_number(one) for one in found),
         tuple(f"-gencode=arch={one.compute},code={one.sm}" for one in found),
     )
+
+
+def plan_targets(request: Request, choice: Choice) -> BuildTargets | None:
+    """The targets of a plan: of its toolkit, otherwise of the one that extensions of its packages are compiled with."""
+    return build_targets(request.gpus, choice.toolkit or _toolkit_of(choice.cuda)) if request.gpus else None
+
+
+def older_targets(request: Request, choice: Choice) -> str:
+    """That extensions are compiled for older GPUs than those of the request, and why; '' where they are not."""
+    toolkit = choice.toolkit or _toolkit_of(choice.cuda)
+    for gpu in request.gpus:
+        target = _target(gpu.compute_capability, toolkit)
+        if toolkit is not None and target != gpu.compute_capability:
+            return f"nvcc {toolkit.release} does not compile for {gpu.compute_capability}, which runs code for {target}"
+    return ""
+
+
+def _toolkit_of(cuda: Version | None) -> Toolkit | None:
+    """The newest toolkit of a release line."""
+    rows = (row for row in read(Toolkit) if cuda is not None and row.version.starts_with(cuda))
+    return max(rows, key=lambda row: row.version, default=None)
 
 
 def torch_targets(

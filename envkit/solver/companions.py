@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import companion_on_platform
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
 from envkit.compat.pairs import allows, meeting, pairs_by_package, required
@@ -18,21 +18,24 @@ from envkit.solver.wheel_files import companions_for
 from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkBuild
 
-_FRAMEWORK, _TORCH = "pytorch", "torch"
+_HOSTS = {"torch": "pytorch", "tensorflow": "tensorflow"}  # the packages that others are made for, by framework
+_BOUNDS = ("<", "<=")
 
 
 def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
-    """The torch that a companion is made for: `torchvision==0.20` asks for pytorch 2.5.0; None for another name.
+    """What a companion is made for: `torchvision==0.20` asks for pytorch 2.5.0; None for another name.
 
     The spec means what it means to pip; `==` of a release that is not known takes the newest of its line. Raises
     RequestError where there is none either.
     """
     package = normalized(name)
     rows = pairs_by_package().get(package, ())
-    if not any(line.package == _TORCH for row in rows for line in required(row)):
+    host = host_of(package)
+    if host is None:
         return None
+    framework = _HOSTS[host]
     if spec is None:
-        return FrameworkRequest(_FRAMEWORK, companions=(Companion(package),))
+        return FrameworkRequest(framework, companions=(Companion(package),))
     written = "".join(spec.split())
     found = _releases(package, written)
     if not found:
@@ -41,11 +44,19 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
             f"--framework: {name}{spec} is not known to envkit.", f"The newest known to envkit is {newest}."
         )
     release = found[-1].version
-    lines = [line for line in required(found[-1]) if line.package == _TORCH]
+    lines = [line for line in required(found[-1]) if line.package == host]
     if not lines:
-        told = f"--framework: it is not known which torch {package} {release} requires."
-        raise RequestError(told, f"Plan --framework {_FRAMEWORK}, then: python -m pip install {package}=={release}")
-    return FrameworkRequest(_FRAMEWORK, lines[0].spec, (Companion(package, written, release),))
+        told = f"--framework: it is not known which {host} {package} {release} requires."
+        raise RequestError(told, f"Plan --framework {framework}, then: python -m pip install {package}=={release}")
+    return FrameworkRequest(framework, lines[0].spec, (Companion(package, written, release),))
+
+
+def host_of(package: str) -> str | None:
+    """The package of a framework that the releases of a companion are made for; None for what is no companion."""
+    if package in _HOSTS:
+        return None
+    lines = (line.package for row in pairs_by_package().get(package, ()) for line in required(row))
+    return next((name for name in lines if name in _HOSTS), None)
 
 
 def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
@@ -119,15 +130,19 @@ def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu])
 
     An open bound of an older release says nothing of the torch that came after it.
     """
-    rows = pairs_by_package()[companion.package]
+    rows, host = pairs_by_package()[companion.package], host_of(companion.package) or ""
     fitting = (
         row.version
         for row in reversed(rows)
-        if allows((row,), _TORCH, torch)
-        and (row is rows[-1] or any(line.package == _TORCH and line.spec.exact for line in required(row)))
+        if allows((row,), host, torch)
+        and (row is rows[-1] or any(line.package == host and _is_bounded(line.spec) for line in required(row)))
         and not no_release_runs(row.package, f"=={row.version}", (gpu.compute_capability for gpu in gpus))
     )
     return companion.release or next(fitting, "")
+
+
+def _is_bounded(spec: VersionSpec) -> bool:
+    return spec.exact is not None or any(sign in _BOUNDS for sign, _ in spec.clauses)
 
 
 def is_beside(companion: Companion, build: FrameworkBuild, gpus: Iterable[TargetGpu]) -> bool:
@@ -140,7 +155,8 @@ def is_beside(companion: Companion, build: FrameworkBuild, gpus: Iterable[Target
     if not release or build.on_pypi or _is_listed(companion.package, build):
         return bool(release)
     rows = (row for row in pairs_by_package()[companion.package] if row.version == release)
-    return not any(line.package == _TORCH and line.spec.exact for row in rows for line in required(row))
+    host = host_of(companion.package)
+    return not any(line.package == host and line.spec.exact for row in rows for line in required(row))
 
 
 def _is_listed(package: str, build: FrameworkBuild) -> bool:
@@ -159,7 +175,7 @@ def no_release_beside(framework: FrameworkRequest, *, gpus_asked: bool) -> Verdi
 
 
 def _torch_of(row: PackagePair) -> str:
-    return next((line.line for line in required(row) if line.package == _TORCH), "")
+    return next((line.line for line in required(row) if line.package in _HOSTS), "")
 
 
 def _same(companion: Companion) -> bool:

@@ -59,7 +59,7 @@ def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
 
 
 def _wheels(request: Request) -> Iterator[str]:
-    """NVIDIA's own wheels of what is asked for, for the L4T of the boards; the newest of each where all will do."""
+    """The wheels for boards of what is asked for, for the L4T of the boards; the newest of each where all will do."""
     majors = {row.l4t.major for row in _releases(request)}
     for framework in request.frameworks:
         rows = [
@@ -72,7 +72,18 @@ def _wheels(request: Request) -> Iterator[str]:
         newest = {row.l4t: row for row in rows}
         for row in newest.values():
             where = f"L4T {row.l4t} from {row.first_l4t} on, with Python {row.python}"
-            yield f"NVIDIA's {framework.name} {row.version} for {where}: python -m pip install {row.url}"
+            yield f"{_maker(row)} {framework.name} {row.version} for {where}: {_installing(row)}"
+
+
+def _maker(row: JetsonWheel) -> str:
+    return "The Jetson Zoo's" if "jetson-zoo" in row.sources else "NVIDIA's"
+
+
+def _installing(row: JetsonWheel) -> str:
+    """The command; pip reads what a wheel is for from the name of its file, which not every address ends with."""
+    if row.url.endswith(row.file):
+        return f"python -m pip install {row.url}"
+    return f"wget -O {row.file} {row.url} && python -m pip install {row.file}"
 
 
 def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:

@@ -21,6 +21,8 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
         names = [framework.name for framework in matrix.frameworks]
         return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
     hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
+    if row.instead and row.compiled:
+        hint += "; where it is compiled, nvcc has to be of the major of that one's CUDA"
     return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
 
 

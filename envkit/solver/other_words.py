@@ -40,8 +40,11 @@ def python_words(text: str) -> str:
     """A Python version as it is. Raises RequestError for a free-threaded one such as `3.13t`."""
     found = _FREE_THREADED.fullmatch(text.strip())
     if found is not None:
+        from envkit.tables.codes import limit
+
         raise RequestError(
-            f"--python: envkit does not know which packages have wheels for the free-threaded Python {text}.",
+            f"--python: envkit does not know which packages have wheels for the free-threaded Python {text}; PyTorch "
+            f"has some from {limit('torch-free-threaded')} on.",
             f"For the regular one: --python {found[1]}",
         )
     return text

@@ -20,6 +20,18 @@ class CondaBuild:
     sources: tuple[str, ...]
 
 
+@table("conda_code.csv", "framework", "cuda")
+@record
+class CondaCode:
+    """What conda-forge compiles a framework for, which is not what the project's own wheels are."""
+
+    framework: str
+    cuda: Version
+    sass: tuple[ComputeCapability, ...]
+    ptx: tuple[ComputeCapability, ...]
+    sources: tuple[str, ...]
+
+
 @table("package_pairs.csv", "package", "version")
 @record
 class PackagePair:

@@ -36,8 +36,8 @@ def failed(findings: tuple[Finding, ...]) -> set[str]:
 
 def test_libraries_of_an_extra_that_is_not_asked_for_clash_with_nothing(tmp_path: Path) -> None:
     jax = "jax[cuda12]==0.4.30\n"
-    assert not failed(findings_on(f"tensorflow==2.15.0\n{jax}", AMPERE, tmp_path))
-    with_extra = findings_on(f"tensorflow[and-cuda]==2.15.0\n{jax}", AMPERE, tmp_path)
+    assert not failed(findings_on(f"tensorflow==2.15.1\n{jax}", AMPERE, tmp_path))
+    with_extra = findings_on(f"tensorflow[and-cuda]==2.15.1\n{jax}", AMPERE, tmp_path)
     assert failed(with_extra) == {"project.requirements-clash"}
 
 

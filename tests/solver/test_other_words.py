@@ -138,6 +138,7 @@ _TARGETS = {
 _REFUSED = {
     ("torchtext", "arm"),  # it ends with PyTorch 2.3, of which no build for CUDA on arm is known
     ("sglang", "an older GPU"),  # it needs compute capability 7.5
+    *(("triton-windows", target) for target in _TARGETS),  # it is for Windows alone
 }
 
 
