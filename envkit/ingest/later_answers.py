@@ -10,7 +10,8 @@ import re
 from envkit._startup.regex import regex
 from envkit.ingest.answers import command_above
 from envkit.ingest.computed import used
-from envkit.ingest.sessions import ENGINES, inside_container, machine_of
+from envkit.ingest.meant import asks_for_help
+from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -31,6 +32,12 @@ _NO_CUDA = frozenset(
         *("tf-finds-no-driver", "uvm-module-not-loaded", "wsl-libcuda-missing"),
     )
 )  # with which no program computes
+_ABSENT = frozenset(
+    (
+        *("device-nodes-missing", "driver-module-not-loaded", "driver-not-installed", "no-gpu-on-pci"),
+        *("nvml-library-missing", "wsl-libcuda-missing"),
+    )
+)  # what a machine without a GPU shows
 _IN_CONTAINER = frozenset(
     (
         *("cdi-unresolvable", "container-no-gpu-injected", "docker-no-nvidia-runtime", "engine-without-cdi"),
@@ -69,6 +76,26 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
     if check == _OTHER_DOCKER:
         return any(_inside(text, place) for place in answers_of_driver(text))
     return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
+
+
+def settles(signature: str) -> bool:
+    """Whether a driver that answers, or a GPU that computes, is what such messages deny."""
+    return signature.partition("/")[0] in _NO_DRIVER | _NO_CUDA
+
+
+def of_another_machine(text: Text, signature: str, offset: int) -> bool:
+    """Whether the prompt is of a machine, such as a guest, without a GPU that the text does not ask about.
+
+    The driver answers on another one.
+    """
+    command = asked_by(text, offset)
+    place = machine_of(command)
+    if signature.partition("/")[0] not in _ABSENT or place in ("", *ENGINES) or inside_container(text, offset):
+        return False
+    if asks_for_help(text):
+        return False
+    hosts = {machine_of(command_above(text, answer)) for answer in answers_of_driver(text)}
+    return bool(hosts - {""}) and place not in hosts
 
 
 def _inside(text: Text, offset: int) -> bool:
