@@ -15,7 +15,14 @@ from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.compilers import nvcc_aside
 from envkit.ingest.computed import computed, looks, used
 from envkit.ingest.dates import days_between, look_date
-from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node, of_another_machine, settles
+from envkit.ingest.later_answers import (
+    answered_later,
+    answers_of_driver,
+    full_node,
+    given_to_guest,
+    of_another_machine,
+    settles,
+)
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
 from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
@@ -84,6 +91,7 @@ _LASTING = frozenset(
         *("vm-gpu-unsupported-by-release", "xid-other"),
     )
 )  # what slows or threatens a GPU that computes
+_PROVOKED = ("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "process-out-of-memory")  # by tests
 _OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|computer|laptop|host)\b")
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
@@ -132,9 +140,9 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
-    if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
+    if (check in _OF_LINKS and not troubled(text) and in_a_guest(text)) or fell_back(text, offset):
         return True
-    if fell_back(text, offset) or full_node(text, signature) or made_do(text, offset):
+    if given_to_guest(text, signature, offset) or full_node(text, signature) or _on_purpose(text, signature, offset):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
@@ -143,6 +151,11 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     if of_another_machine(text, signature, offset) or _of_tests(text, signature, offset):
         return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def _on_purpose(text: Text, signature: str, offset: int) -> bool:
+    """Whether a program looked for the largest size that fits, or a test that passed filled the memory."""
+    return made_do(text, offset) or (signature.startswith(_PROVOKED) and in_passed_tests(text, offset))
 
 
 def _of_tests(text: Text, signature: str, offset: int) -> bool:

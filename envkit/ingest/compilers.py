@@ -26,11 +26,22 @@ _BUILDS = regex(
     r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build(?! \d{4,6}\b)|built|wheel|extension|setup\.py|cmake|make\b)",
     re.IGNORECASE,
 )
+_HOW = regex(r"\bhow (?:do|can|to|should|could)\b[^.?\n]{0,60}\b(?:compil|build|nvcc|toolkit|install)", re.IGNORECASE)
 _BUILD_STOPS = regex(
     r"(?<!env\(.)\bCUDA_HOME\b|\bnvcc (?:was )?not found\b|\bbuilding wheel\b|\bNo CUDA toolset\b|\bcudatoolkit_dir\b"
-    r"|\bMW_NVCC_PATH environment variable to\b|\bmexcuda \(line \d"
+    r"|: nvcc: No such file|\bcompilation failed for package\b|\bMW_NVCC_PATH environment variable to\b"
+    r"|\bmexcuda \(line \d"
 )
-_BUILD_WORDS = ("CUDA_HOME", "nvcc ", "uilding wheel", "CUDA toolset", "cudatoolkit_dir", "MW_NVCC_PATH", "mexcuda (")
+_BUILD_WORDS = (
+    "CUDA_HOME",
+    "nvcc ",
+    "uilding wheel",
+    "CUDA toolset",
+    "cudatoolkit_dir",
+    "compilation failed",
+    "MW_NVCC_PATH",
+    "mexcuda (",
+)
 
 
 def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
@@ -43,8 +54,8 @@ def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
         return False
     works = at_work(text)
     if not works and INTERPRETER.match(asked_by(text, offset)):
-        needed = (used(text) < 0 and not answers_of_driver(text)) or trouble_of(text, _BUILDS)
-        return not (needed or text.has(_BUILD_STOPS, *_BUILD_WORDS))
+        wanted = any(map(_HOW.search, prose(text))) or (used(text) < 0 and not answers_of_driver(text))
+        return not (wanted or trouble_of(text, _BUILDS) or text.has(_BUILD_STOPS, *_BUILD_WORDS))
     if not works and (not answers_of_driver(text) or any(map(_BUILDS.search, prose(text)))):
         return False
     return not text.has(_BUILD_STOPS, *_BUILD_WORDS)

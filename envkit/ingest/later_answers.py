@@ -35,7 +35,7 @@ _NO_CUDA = frozenset(
 _ABSENT = frozenset(
     (
         *("device-nodes-missing", "driver-module-not-loaded", "driver-not-installed", "no-gpu-on-pci"),
-        *("nvml-library-missing", "wsl-libcuda-missing"),
+        *("framework-sees-no-gpu", "nvml-library-missing", "tf-finds-no-driver", "wsl-libcuda-missing"),
     )
 )  # what a machine without a GPU shows
 _IN_CONTAINER = frozenset(
@@ -54,6 +54,8 @@ _SMI = regex(
 )
 _SMI_WORDS = ("GPU ", "NVIDIA", "Tesla ", "Quadro ", "GeForce ", "TITAN ", "# gpu ")
 _INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
+_GIVEN_AWAY = "gpu-bound-to-vfio/"
+_LISTED = regex(r"(?:VGA compatible|3D) controller[^\n]{0,20}: NVIDIA Corporation")
 _FULL = "docker-no-nvidia-runtime/insufficient"
 _GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
 
@@ -96,6 +98,13 @@ def of_another_machine(text: Text, signature: str, offset: int) -> bool:
         return False
     hosts = {machine_of(command_above(text, answer)) for answer in answers_of_driver(text)}
     return bool(hosts - {""}) and place not in hosts
+
+
+def given_to_guest(text: Text, signature: str, offset: int) -> bool:
+    """Whether the host gave the GPU away, and a guest lists it: what is amiss is not that the host lacks it."""
+    place = machine_of(asked_by(text, offset)) if signature.startswith(_GIVEN_AWAY) else ""
+    listed = (machine_of(asked_by(text, match.start())) for match in text.matches(_LISTED, "NVIDIA Corporation"))
+    return place != "" and any(machine not in ("", place, *ENGINES) for machine in listed)
 
 
 def _inside(text: Text, offset: int) -> bool:

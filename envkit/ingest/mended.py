@@ -6,9 +6,12 @@ off the bus works after a reboot until the next time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.ingest.computed import used
+from envkit.ingest.later_answers import answers_of_driver
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import fine_from, fine_since, written
 from envkit.model.kept import kept
@@ -34,7 +37,7 @@ _MENDED = regex(
     r"|(?:更换|换了|换成)[^。；？！]{0,20}(?:显卡|电源|转接|线|主板)"
 )
 _NOT_DONE = regex(
-    r"\b(?:not|never|nobody|without|should|could|would|will|may|might|must|can|if|want|plan\w*|going to|have to|needs?"
+    r"\b(?:not|never|nobody|without|should|could|would|will|may|might|must|can|if|want\w*|plan\w*|going to|have to|needs?"
     r"|until|before|consider\w*|wait\w*|once|when|to be|needed to)\b|n't\b"
 )
 _SENTENCES = regex(r"(?<=[.;?!。；？！])\s?")
@@ -43,16 +46,27 @@ _STILL = regex(
     r"|did(?: not|n't) (?:help|fix|change))\b"
 )
 
+_BACK = regex(
+    r"\b(?:it|they|this|that|errors?|problems?|xids?)(?: is| are|'s) back\b"
+    r"|\b(?:came|comes) back (?:after|again|today|with)\b"
+    r"|\b(?:falls?|fell|drops?|happen\w*|crash\w*|lost) (?:\w{2,8} )?again\b|\bpersists?\b"
+    r"|\bsame (?:error|problem|xid)\b"
+    r"|\bstill (?:falls?|drops?|crash\w*|happens?|gets?|sees?|the same|loses?|dies|fails?)\b",
+    re.IGNORECASE,
+)
+
 
 def mended_from(text: Text) -> int:
     """Where a text comes to a present in which what a log told of hardware is over; -1 where it does not."""
     place = mended(text)
-    return fine_since(text) if place < 0 else max(fine_from(text), place)
+    return fine_since(text) if place < 0 else max(fine_from(text), place, used(text), *answers_of_driver(text))
 
 
 @kept
 def mended(text: Text) -> int:
-    """The last place at which somebody says that a part was replaced, and not that this changed nothing; else -1."""
+    """The last place at which somebody says that a part was replaced, and nowhere that it changed nothing; else -1."""
+    if any(_BACK.search(line) for _, line in written(text)):
+        return -1
     return max(_places(text), default=-1)
 
 
