@@ -37,8 +37,8 @@ _MENDED = regex(
     r"|(?:更换|换了|换成)[^。；？！]{0,20}(?:显卡|电源|转接|线|主板)"
 )
 _NOT_DONE = regex(
-    r"\b(?:not|never|nobody|without|should|could|would|will|may|might|must|can|if|want\w*|plan\w*|going to|have to|needs?"
-    r"|until|before|consider\w*|wait\w*|once|when|to be|needed to)\b|n't\b"
+    r"\b(?:not|never|nobody|without|should|could|would|will|may|might|must|can|if|want\w*|plan\w*|going to|have to"
+    r"|needs?|until|before|consider\w*|wait\w*|once|when|to be|needed to)\b|n't\b"
 )
 _SENTENCES = regex(r"(?<=[.;?!。；？！])\s?")
 _STILL = regex(
