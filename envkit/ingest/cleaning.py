@@ -16,6 +16,7 @@ _CONTROL = "".join(map(chr, (*range(0x09), *range(0x0B, 0x20), 0x7F)))
 _TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
 _QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
 _TYPED = regex(TYPED)
+_IS_CODE = regex(r"[(=!]|<-|> which ")
 _MOSTLY = 0.6  # of the lines with such a mark, in a session of MATLAB or R
 _FENCE = regex(r"^[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
 _TIMESTAMP = regex(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
@@ -73,8 +74,9 @@ def _typed(lines: list[str]) -> frozenset[int]:
     typed = [index for index in marked if _TYPED.match(lines[index])]
     if not typed or len(typed) < _MOSTLY * len(marked):
         return frozenset()
-    answered = any(index + 1 < len(lines) and lines[index + 1][:1] not in ("", ">") for index in typed)
-    return frozenset(typed) if answered or len(typed) < len(marked) else frozenset()
+    code = any(_IS_CODE.search(lines[index]) for index in typed)
+    answered = any(index + 1 < len(lines) and not lines[index + 1].startswith(">") for index in typed)
+    return frozenset(typed) if code and answered else frozenset()
 
 
 def _without_services(lines: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import command_above
 from envkit.ingest.computed import used
 from envkit.ingest.meant import asks_for_help
-from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of
+from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of, place_of
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -90,13 +90,12 @@ def of_another_machine(text: Text, signature: str, offset: int) -> bool:
 
     The driver answers on another one.
     """
-    command = asked_by(text, offset)
-    place = machine_of(command)
+    place = place_of(text, offset, asked_by(text, offset))
     if signature.partition("/")[0] not in _ABSENT or place in ("", *ENGINES) or inside_container(text, offset):
         return False
     if asks_for_help(text):
         return False
-    hosts = {machine_of(command_above(text, answer)) for answer in answers_of_driver(text)}
+    hosts = {place_of(text, answer, command_above(text, answer)) for answer in answers_of_driver(text)}
     return bool(hosts - {""}) and place not in hosts
 
 
