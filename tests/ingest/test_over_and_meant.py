@@ -110,7 +110,7 @@ def test_only_a_replaced_part_ends_what_the_kernel_told_of_hardware(title: str, 
     assert first_finding(f"{title}\n\n{XID}\n{end}\n\n{BUSY}") == expected
 
 
-@pytest.mark.parametrize("prompt", [">> ", "> ", "octave:3> ", "IDL> ", "iex(4)> ", "julia> "])
+@pytest.mark.parametrize("prompt", [">> ", "> ", "octave:3> ", "IDL> ", "iex(4)> ", "julia> ", "In[4]:= "])
 def test_an_interpreter_is_asked_for_a_compiler_in_passing(prompt: str) -> None:
     asked = f'{prompt}system("nvcc --version")\nsh: 1: nvcc: not found\n{prompt}x = f(3)\n3\n'
     assert first_finding(f"The package was built elsewhere.\n\n{LISTED}{asked}") == "none"
