@@ -7,11 +7,18 @@ import re
 from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 
+_CODE = r"(?=!\S|which \w|[A-Za-z][\w.:]{0,40}(?: ?= ?\S| <- \S|;?$|\()|\[[\w, ]{1,40}\] ?= ?\S)"
+TYPED = r">{1,2} " + _CODE  # into MATLAB or R, whose prompts are the quote marks of mails
+_OF_INTERPRETERS = (
+    r"(?:julia|shell|IDL|GDL|scala|ghci|jshell|octave[\w.-]{0,12}:\d{1,5}|iex\(\d{1,5}\)"
+    r"|irb\([^)\n]{1,12}\):\d{1,4}(?::\d{1,2})?)> |In\[\d{1,4}\]:= |" + TYPED
+)
+INTERPRETER = regex("^(?:" + _OF_INTERPRETERS + ")")
 PROMPT = regex(
     r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) {0,2}"
     r"|(?:\([\w.-]{1,40}\) )?(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
     r"|[a-z_][\w-]{0,31}@[\w.-]{1,60}(?::[~/][^\n>]{0,80}> | [~/][^\n%]{0,60} ?% )|[\w.-]{1,40} ~[^\n%]{0,60} ?% "
-    r"|In \[\d{1,4}\]: ?|>>> |julia> |shell> |\([\w.-]{1,40}\) pkg> |[!%](?=[a-z]))(?=\S)"
+    r"|In \[\d{1,4}\]: ?|>>> |" + _OF_INTERPRETERS + r"|\([\w.-]{1,40}\) pkg> |[!%](?=[a-z]))(?=\S)"
 )
 _NOTE = regex(
     r"# ?(?:(?:right|yes|sure|expected|as expected|known|ok|of course)(?:[,;.]|\s{0,4}$)|[^\n]{0,100}?(?<!not )\b"

@@ -12,15 +12,23 @@ from functools import lru_cache
 
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
-from envkit.ingest.computed import busy, computed, looks, used
+from envkit.ingest.compilers import nvcc_aside
+from envkit.ingest.computed import computed, looks, used
 from envkit.ingest.dates import days_between, look_date
-from envkit.ingest.later_answers import answered_later, answers_of_driver, full_node
+from envkit.ingest.later_answers import (
+    answered_later,
+    answers_of_driver,
+    full_node,
+    given_to_guest,
+    of_another_machine,
+    settles,
+)
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
 from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
+from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text
-from envkit.ingest.trouble import prose, troubled
-from envkit.model.kept import kept
+from envkit.ingest.trouble import at_work, prose, troubled
 
 _RESULT = regex(
     r"\d ?(?:it/s|s/it|ms/step|s/step|tok(?:ens?)?/s|img/s|images/s|samples/s|steps/s|fps|t/s|TFLOPS?|TFLOP/s)\b"
@@ -83,6 +91,7 @@ _LASTING = frozenset(
         *("vm-gpu-unsupported-by-release", "xid-other"),
     )
 )  # what slows or threatens a GPU that computes
+_PROVOKED = ("gpu-illegal-memory-access", "gpu-memory-held-by-lost-process", "process-out-of-memory")  # by tests
 _OTHER = regex(r"\b(?:other|second|another|next) (?:machine|box|node|server|PC|computer|laptop|host)\b")
 _LOADING = "nvrm: loading"
 _MODULE = regex(r"No module named '?(?P<name>\w{2,24})'?$", re.MULTILINE)
@@ -91,16 +100,6 @@ _OF_NODES = regex(r"[#$>] ?(?:sinfo|scontrol show nodes?\b|pbsnodes|bhosts|lshos
 _NODE_TOLD = regex(r"\b(?:drain\w{0,3}|xid|fall\w{0,3}|fell|down|offline|lost|dead)\b", re.IGNORECASE)
 _RANK = regex(r"^(?P<host>[A-Za-z][\w.-]{0,60}):\d{2,9}:\d{2,9} \[\d\] NCCL INFO ", re.MULTILINE)
 _NAME = regex(r"[\w.-]{2,60}")
-_TOOLKIT = ("toolkit-missing/nvcc-not-found", "toolkit-missing/complaint-nvcc", "toolkit-missing/which-nvcc")
-_NVCC_ASKED = regex(r"\bnvcc (?:--version|-V)\b|\b(?:which|where|whereis|type|command -v) nvcc\b")
-_BUILDS = regex(
-    r"\bnvcc\b|\btoolkit\b|\bCUDA_HOME\b|\b(?:compil|build(?! \d{4,6}\b)|built|wheel|extension|setup\.py|cmake|make\b)",
-    re.IGNORECASE,
-)
-_BUILD_STOPS = regex(
-    r"\bCUDA_HOME\b|\bnvcc (?:was )?not found\b|\bbuilding wheel\b|\bNo CUDA toolset\b|\bcudatoolkit_dir\b"
-)
-_BUILD_WORDS = ("CUDA_HOME", "nvcc ", "uilding wheel", "CUDA toolset", "cudatoolkit_dir")
 _OF_ONE_LOOK = 3  # lines: the command, the traceback, and a remark
 _DRIVER = ("driver-not-installed", "driver-module-not-loaded")
 _ANSWER = regex(r"^GPU \d{1,2}: [^\n]{4,60} \(UUID: |\bDriver Version: \d{3}\.", re.MULTILINE)
@@ -129,12 +128,6 @@ _OF_LINKS = ("pcie-width-degraded", "pcie-gen-degraded")
 _LINKS = {"pcie-width-degraded/complaint-lspci": filled_by_port, "pcie-gen-degraded/complaint-lspci": fast_elsewhere}
 
 
-@kept
-def at_work(text: Text) -> bool:
-    """Whether the text shows a GPU that is used, and nobody who tells of trouble."""
-    return not troubled(text) and (used(text) >= 0 or busy(text))
-
-
 def outweighed(text: Text, signature: str, offset: int) -> bool:
     """Whether a message of a check at `offset` is no trouble on a machine that works."""
     check, _, variant = signature.partition("/")
@@ -147,17 +140,27 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     lasting = check in _LASTING or variant.startswith(_DETAIL)
     if is_over(text, offset) or (signature in _LINKS and _LINKS[signature](text, offset)):
         return True
-    if check in _OF_LINKS and not troubled(text) and in_a_guest(text):
+    if (check in _OF_LINKS and not troubled(text) and in_a_guest(text)) or fell_back(text, offset):
         return True
-    if fell_back(text, offset):
-        return True
-    if full_node(text, signature) or made_do(text, offset):
+    if given_to_guest(text, signature, offset) or full_node(text, signature) or _on_purpose(text, signature, offset):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
         return True
+    if of_another_machine(text, signature, offset) or _of_tests(text, signature, offset):
+        return True
     return harmless(text, offset) or (signature.startswith(_BLIND) and _hides(text, offset))
+
+
+def _on_purpose(text: Text, signature: str, offset: int) -> bool:
+    """Whether a program looked for the largest size that fits, or a test that passed filled the memory."""
+    return made_do(text, offset) or (signature.startswith(_PROVOKED) and in_passed_tests(text, offset))
+
+
+def _of_tests(text: Text, signature: str, offset: int) -> bool:
+    """Whether a test provoked it, and passed: tests that need a GPU are skipped where none is found."""
+    return not (settles(signature) or signature.startswith(_BLIND)) and in_passed_tests(text, offset)
 
 
 def fell_back(text: Text, offset: int) -> bool:
@@ -225,19 +228,6 @@ def _of_idle_node(text: Text, offset: int) -> bool:
     return (
         bool(at_work_there) and used(text) > offset and not at_work_there.intersection(row) and not asks_for_help(text)
     )
-
-
-def nvcc_aside(text: Text, signature: str, offset: int) -> bool:
-    """Whether somebody looked for a compiler in passing: the GPU answers, and nothing else here needs or names one.
-
-    Where a program computed on it and nobody complains, only a build that stopped needs one.
-    """
-    if not signature.startswith(_TOOLKIT) or not _NVCC_ASKED.search(asked_by(text, offset)):
-        return False
-    works = at_work(text)
-    if not works and (not answers_of_driver(text) or any(map(_BUILDS.search, prose(text)))):
-        return False
-    return not text.has(_BUILD_STOPS, *_BUILD_WORDS)
 
 
 def _only_warned(text: Text, offset: int) -> bool:

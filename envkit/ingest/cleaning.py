@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envkit._startup.regex import regex
-from envkit.ingest.answers import PROMPT
+from envkit.ingest.answers import PROMPT, TYPED
 from envkit.ingest.text import Text
 
 _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
@@ -15,6 +15,9 @@ _ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\
 _CONTROL = "".join(map(chr, (*range(0x09), *range(0x0B, 0x20), 0x7F)))
 _TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
 _QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
+_TYPED = regex(TYPED)
+_IS_CODE = regex(r"[(=!]|<-|> which ")
+_MOSTLY = 0.6  # of the lines with such a mark, in a session of MATLAB or R
 _FENCE = regex(r"^[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
 _TIMESTAMP = regex(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
 _COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}[-_]\d{1,4} {1,30}\| ")  # docker compose logs: `web-1  | …`
@@ -51,7 +54,11 @@ def clean(raw: str) -> Text:
     programs: list[str] = []
     for mark, prefix in _PREFIXES:
         if mark in text:
-            plain = [line[found.end() :] if mark in line and (found := prefix.match(line)) else line for line in lines]
+            typed = _typed(lines) if prefix is _QUOTE else frozenset[int]()
+            plain = [
+                line[found.end() :] if mark in line and index not in typed and (found := prefix.match(line)) else line
+                for index, line in enumerate(lines)
+            ]
             if prefix in _PROGRAMS and plain != lines:
                 programs.append(_PROGRAMS[prefix])
             lines = plain
@@ -59,6 +66,17 @@ def clean(raw: str) -> Text:
         programs.append(_PROGRAMS[_COMPOSE])
         lines = plain
     return replace(_numbered([line.rstrip() for line in lines]), programs=tuple(programs))
+
+
+def _typed(lines: list[str]) -> frozenset[int]:
+    """The indices of lines that were typed into MATLAB or R: most marked lines were, and answers have no mark."""
+    marked = [index for index, line in enumerate(lines) if line.startswith(">")]
+    typed = [index for index in marked if _TYPED.match(lines[index])]
+    if not typed or len(typed) < _MOSTLY * len(marked):
+        return frozenset()
+    code = any(_IS_CODE.search(lines[index]) for index in typed)
+    answered = any(index + 1 < len(lines) and not lines[index + 1].startswith(">") for index in typed)
+    return frozenset(typed) if code and answered else frozenset()
 
 
 def _without_services(lines: list[str]) -> list[str]:

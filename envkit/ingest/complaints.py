@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
 from envkit.ingest.asides import in_an_aside
-from envkit.ingest.at_work import at_work, fell_back, harmless, hidden_by_command, is_over, made_do
+from envkit.ingest.at_work import fell_back, harmless, hidden_by_command, is_over, made_do
 from envkit.ingest.computed import computed, draws, settled, used
 from envkit.ingest.ends import ended
 from envkit.ingest.later_answers import answered_later
@@ -16,8 +16,9 @@ from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.pasts import is_cured
 from envkit.ingest.sentences import stated
+from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text, as_one
-from envkit.ingest.trouble import excused, fine_from, troubled
+from envkit.ingest.trouble import at_work, excused, fine_from, troubled
 from envkit.model import COMPLAINT, Message
 from envkit.model.kept import kept
 
@@ -195,6 +196,7 @@ _OF_NO_WEIGHT = (
     hidden_by_command,
     made_do,
     fell_back,
+    in_passed_tests,
 )
 
 

@@ -37,13 +37,21 @@ _PRINTED = regex(
     r"|^\| GPU Memory {2,24}\| Pass - All|^&&&& PASSED TensorRT\.|\b[Gg]raph [Cc]aptur(?:ing finished in|e end)\b"
     r"|\bThe active GPU is \[\d|\bGPU KV cache size: [1-9]|\bGPU blocks: [1-9]"
     r"|^\[TRT\] {1,8}device GPU, initialized |\bTFLOPS_per_GPU: \d|^all validations are successful$"
-    r"|\bPaddlePaddle works well on \d{1,3} GPU",
+    r"|^ {2,8}GPU acceleration is ACTIVE|\bPaddlePaddle works well on \d{1,3} GPU",
     re.MULTILINE,
 )
 _WORDS = (
     *("device='cuda:", "Result = PASS", "Test PASSED", "# Avg bus bandwidth", "layers to GPU", "CudaDevice(id="),
     *("GpuDevice(id=", "100% GPU", "/device:GPU:0 with ", "inference compute", "Loading model weights", "SUCCESS!"),
-    *("PaddlePaddle works well on", "| CUDA ", "billion interactions per second", "SUM ", ": OK", "Speed.#"),
+    *(
+        "GPU acceleration is ACTIVE",
+        "PaddlePaddle works well on",
+        "| CUDA ",
+        "billion interactions per second",
+        "SUM ",
+        ": OK",
+        "Speed.#",
+    ),
     *("| GPU Memory", "PASSED TensorRT", "raph captur", "raph Captur", "The active GPU is [", "GPU KV cache size: "),
     *("GPU blocks: ", "cuda graph end", "TFLOPS_per_GPU", "device GPU, initialized", "all validations are successful"),
 )

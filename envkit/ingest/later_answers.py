@@ -10,7 +10,8 @@ import re
 from envkit._startup.regex import regex
 from envkit.ingest.answers import command_above
 from envkit.ingest.computed import used
-from envkit.ingest.sessions import ENGINES, inside_container, machine_of
+from envkit.ingest.meant import asks_for_help
+from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of, place_of
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -31,6 +32,12 @@ _NO_CUDA = frozenset(
         *("tf-finds-no-driver", "uvm-module-not-loaded", "wsl-libcuda-missing"),
     )
 )  # with which no program computes
+_ABSENT = frozenset(
+    (
+        *("device-nodes-missing", "driver-module-not-loaded", "driver-not-installed", "no-gpu-on-pci"),
+        *("framework-sees-no-gpu", "nvml-library-missing", "tf-finds-no-driver", "wsl-libcuda-missing"),
+    )
+)  # what a machine without a GPU shows
 _IN_CONTAINER = frozenset(
     (
         *("cdi-unresolvable", "container-no-gpu-injected", "docker-no-nvidia-runtime", "engine-without-cdi"),
@@ -47,6 +54,8 @@ _SMI = regex(
 )
 _SMI_WORDS = ("GPU ", "NVIDIA", "Tesla ", "Quadro ", "GeForce ", "TITAN ", "# gpu ")
 _INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
+_GIVEN_AWAY = "gpu-bound-to-vfio/"
+_LISTED = regex(r"(?:VGA compatible|3D) controller[^\n]{0,20}: NVIDIA Corporation")
 _FULL = "docker-no-nvidia-runtime/insufficient"
 _GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
 
@@ -69,6 +78,32 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
     if check == _OTHER_DOCKER:
         return any(_inside(text, place) for place in answers_of_driver(text))
     return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
+
+
+def settles(signature: str) -> bool:
+    """Whether a driver that answers, or a GPU that computes, is what such messages deny."""
+    return signature.partition("/")[0] in _NO_DRIVER | _NO_CUDA
+
+
+def of_another_machine(text: Text, signature: str, offset: int) -> bool:
+    """Whether the prompt is of a machine, such as a guest, without a GPU that the text does not ask about.
+
+    The driver answers on another one.
+    """
+    place = place_of(text, offset, asked_by(text, offset))
+    if signature.partition("/")[0] not in _ABSENT or place in ("", *ENGINES) or inside_container(text, offset):
+        return False
+    if asks_for_help(text):
+        return False
+    hosts = {place_of(text, answer, command_above(text, answer)) for answer in answers_of_driver(text)}
+    return bool(hosts - {""}) and place not in hosts
+
+
+def given_to_guest(text: Text, signature: str, offset: int) -> bool:
+    """Whether the host gave the GPU away, and a guest lists it: what is amiss is not that the host lacks it."""
+    place = machine_of(asked_by(text, offset)) if signature.startswith(_GIVEN_AWAY) else ""
+    listed = (machine_of(asked_by(text, match.start())) for match in text.matches(_LISTED, "NVIDIA Corporation"))
+    return place != "" and any(machine not in ("", place, *ENGINES) for machine in listed)
 
 
 def _inside(text: Text, offset: int) -> bool:

@@ -24,7 +24,13 @@ _WITHOUT = regex(
     rf"(?: of \w{{2,20}})?(?: (?:has|have|is|are|comes?|do|does))? {_NONE} GPUs?\b",
     re.IGNORECASE,
 )
-_WORDS = ("GPU", "gpu", "card", "CPU", "cpu", "nclosure", "dock")
+_WITHOUT_ELSEWHERE = regex(  # the same in other languages, of nodes from which jobs start
+    r"\b(?:nodo (?:de acceso|login|de entrada|di accesso)|(?:n\u0153ud|noeud) (?:de connexion|frontal)"
+    r"|[Ll]ogin-?(?:[Kk]noten|[Nn]ode|[Nn]odes)|nó de login)[^.\n]{0,30}?"
+    r"\b(?:no tien\w{1,3}|non ha\w{0,3}|n'a(?: pas de| aucun)?|sans|ha(?:t|ben) kein\w{0,2}|ohne|não tem|sin|senza)"
+    r"(?: \w{2,8})? GPUs?\b|登录节点[^。\n]{0,10}(?:没有|无) ?(?:GPU|显卡)"
+)
+_WORDS = ("GPU", "gpu", "card", "CPU", "cpu", "nclosure", "dock", "显卡")
 _REACH = 80  # characters behind the absence
 _ASKS = regex(
     r"\b(?:why|how (?:do (?:i|we|you (?:fix|solve|get|make))|can|to|come)"
@@ -46,7 +52,10 @@ def without_gpu(text: Text) -> re.Match[str] | None:
         behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
         if behind.count(". ") < 2 and _AND_MEANT.search(behind):  # in this sentence, or in a short next one
             return match
-    return next(iter(text.matches(_WITHOUT, *_WORDS)), None)
+    for pattern in (_WITHOUT, _WITHOUT_ELSEWHERE):
+        if told := next(iter(text.matches(pattern, *_WORDS)), None):
+            return told
+    return None
 
 
 _AMOUNT = r"(?:\d[\d.,]{0,6} ?(?:[GM]i?B|gigs?)\b|memory\b|VRAM\b)"

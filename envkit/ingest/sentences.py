@@ -163,7 +163,10 @@ _HEARSAY = regex(
 _BUT_IT_DOES = regex(
     r"[^.?!\n]{0,60}[.?!,;]\s(?:but )?(?:for me,? |here,? |mine |it |in fact,? ){0,2}(?:it )?"
     r"(?:does|works|runs)\b(?! not|n't)"
-    r"|(?:[^.?!\n]|\.(?=\d)){0,100}, but (?:I have neither|not here|not for me|none of (?:it|that))\b",
+    r"|(?:[^.?!\n]|\.(?=\d)){0,100}, but (?:I have neither|not here|not for me|none of (?:it|that))\b"
+    r"|[^.?!\n]{0,60}[.;] (?:But )?(?:I (?:have|had|saw|see|got|can confirm) (?:none|neither|nothing)"
+    r"|[Nn]one of (?:it|this|that)"
+    r"|[Nn]ot (?:here|for me|on mine))\b",
     re.IGNORECASE,
 )
 _SINCE = regex(

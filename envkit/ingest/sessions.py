@@ -50,6 +50,11 @@ _LAUNCHED = regex(r"\b(?P<by>uv run|poetry run|pipenv run|pixi run|hatch run|rye
 _SHOWN = regex(r"\((?P<name>[\w./~-]{1,60})\) ")
 _SYSTEM = regex(r"/usr(?:/local)?$|^/$")
 _BY_PROJECT = ".venv"  # where uv, poetry, pipenv and others keep a project's environment by default
+_HEADING = regex(
+    r"(?:#{1,4} )?(?:On|In|Inside|Within|From|Auf|Im|In der|Dans|En|Dentro de|Sur) "
+    r"(?:(?:the|my|our|la|el|le|der|dem|all) )?"
+    r"(?P<place>[\w.-]{2,30}(?: [\w.-]{1,20}){0,3})(?: \([^()\n]{1,80}\))?:$"
+)
 _LONGEST = 400  # lines of one answer
 
 
@@ -92,6 +97,17 @@ def machine_of(command: str) -> str:
         return elsewhere[0]
     host = _HOST.search(head)
     return host["host"] if host else ""
+
+
+def place_of(text: Text, offset: int, command: str) -> str:
+    """The machine of a command, '' where neither its prompt nor a heading such as `On the guest:` above tells it."""
+    if machine := machine_of(command):
+        return machine
+    index = text.index(offset)
+    for number in range(index - 1, max(index - _LONGEST, -1), -1):
+        if heading := _HEADING.match(text.lines[number]):
+            return heading["place"].lower()
+    return ""
 
 
 def _divided(command: str) -> tuple[str, str]:

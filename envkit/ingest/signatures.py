@@ -17,6 +17,7 @@ from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot, over
+from envkit.ingest.mended import HARDWARE, mended_from
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import asserted, denied, is_well
 from envkit.ingest.text import ALIKE, Part, Text, as_one
@@ -34,6 +35,7 @@ _BLANK_OF_LOG = _BLANK + (r"(?:NVRM:\s{1,8}|(?<=\n)[^\n]{1,60}?(?:NVRM:|\w\[\d{1
 _OF_LOG = regex(r"NVRM:|\w\[\d{1,8}\]: |\w pid=\d{1,8}\) ")  # the prefix of the kernel's lines, and of a service's
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
+_KERNEL = ("NVRM: ", " kernel: ", "pcieport ")
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
 _PROOF = "user"  # the group that shows the fault, of a message whose first line does not
 _CARD = regex(r"[a-z]{1,2}\d{1,4}|\d{3,4}")  # `p40`, `1080`
@@ -87,11 +89,15 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         windows = [near for near in around if _holds_needed(text, signature, *near)]
         if not windows or not signature.counts_where(partial(_says, text)):
             continue
-        end_of_it = max(ended(text, signature.signature), fine_from(text))
+        over_from = _over_from(text, signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
             for match in compiled(signature, of_log=of_log).finditer(text.whole, start, end):
-                if match.start() <= end_of_it or match.groups() in told or of_an_older_boot(text, match.start()):
+                if (
+                    match.start() <= over_from[_of_kernel(text, match)]
+                    or match.groups() in told
+                    or of_an_older_boot(text, match.start())
+                ):
                     continue
                 place = match.start(), match.end()
                 if (
@@ -107,6 +113,19 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())
                     yield _message(signature, text, match)
+
+
+def _over_from(text: Text, signature: Signature) -> tuple[int, int]:
+    """Where what such a message tells of is over: of one that somebody quotes, and of one in the kernel's log."""
+    end = ended(text, signature.signature)
+    told = max(end, fine_from(text))
+    hardware = signature.signature.partition("/")[0] in HARDWARE
+    return told, max(end, mended_from(text)) if hardware else told
+
+
+def _of_kernel(text: Text, match: re.Match[str]) -> bool:
+    line = text.line_at(match.start())
+    return any(word in line for word in _KERNEL)
 
 
 def _says(text: Text, words: str) -> bool:

@@ -190,6 +190,7 @@ _WORD = regex(
 _WIDE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LOG = regex(
     r"^\s{0,8}(?:\[|\((?:WW|EE|II|--|==|\*\*|\+\+|!!)\) "
+    r"|test [\w:]{1,80} (?:- should panic )?\.{3} "
     r"|-- |Warning> |CMake (?:Warning|Error)|\t|[A-Z][a-zäöü]{1,2}\.? \d{1,2} [A-Z][a-zäöü]{2} \d{4} "
     r"|\([a-z]\w{0,30} \+[\dhms]{1,9}\) "
     r"|Error! |Skipping |Start of NVIDIA bug report |with a detailed description of your problem"
@@ -224,7 +225,13 @@ def _no_report(line: str) -> bool:
 
 def troubled(text: Text, beside: Collection[str] = ()) -> bool:
     """Whether somebody says in prose that something is wrong, or asks how to fix it, apart from the lines `beside`."""
-    return any(line not in beside for line in _troubles(text))
+    return any(line not in beside for line in troubles(text))
+
+
+@kept
+def at_work(text: Text) -> bool:
+    """Whether the text shows a GPU that is used, and nobody who tells of trouble."""
+    return not troubled(text) and (used(text) >= 0 or busy(text))
 
 
 @kept
@@ -236,12 +243,12 @@ def assured(text: Text) -> bool:
 
 
 @kept
-def _troubles(text: Text) -> tuple[str, ...]:
+def troubles(text: Text) -> tuple[str, ...]:
     """The lines that say so."""
     title = next(filter(str.strip, text.lines), "")
     first = (title,) if _ERROR.search(title) and not PROMPT.match(title) else ()
     hard, well = assured(text), fine_from(text)
-    behind = ((text.start(index), line) for index, line in _prose(text))
+    behind = ((text.start(index), line) for index, line in written(text))
     return (
         *(line for line in first if well < 0),
         *(line for start, line in behind if _tells(line[max(well - start, 0) :], hard)),
@@ -259,11 +266,35 @@ def fine_from(text: Text) -> int:
     solved = _solved(text)
     lines = assured(text) or solved >= 0
     heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
-    since = (text.start(index) + match.end() for index, line in _prose(text) if (match := _SINCE_FINE.search(line)))
-    place = max((*heads, *since, solved))
+    return _if_well_since(text, max((*heads, *_since(text), solved)))
+
+
+@kept
+def fine_since(text: Text) -> int:
+    """The same where only words such as `since then all good` count, no title and no heading: -1 without them."""
+    if used(text) < 0 and not busy(text) and not _answers(text):
+        return -1
+    return _if_well_since(text, max(_since(text), default=-1))
+
+
+def trouble_of(text: Text, subject: re.Pattern[str]) -> bool:
+    """Whether a sentence that tells of trouble names the subject."""
+    return any(
+        subject.search(part) is not None and _tells(part, hard=False)
+        for line in troubles(text)
+        for part in _PARTS.split(line)
+    )
+
+
+def _since(text: Text) -> Iterator[int]:
+    return (text.start(index) + match.end() for index, line in written(text) if (match := _SINCE_FINE.search(line)))
+
+
+def _if_well_since(text: Text, place: int) -> int:
+    """The place, -1 where words behind it tell of trouble again."""
     if place < 0:
         return -1
-    behind = [line[max(place - text.start(index), 0) :] for index, line in _prose(text)]
+    behind = [line[max(place - text.start(index), 0) :] for index, line in written(text)]
     return -1 if any(_tells(line, hard=True) or _AGAIN.search(line) for line in behind) else place
 
 
@@ -303,12 +334,12 @@ def prose(text: Text) -> Iterator[str]:
 
     Of what stands below a command, only the last of several paragraphs may be a person's.
     """
-    for _, line in _prose(text):
+    for _, line in written(text):
         yield line
 
 
 @kept
-def _prose(text: Text) -> tuple[tuple[int, str], ...]:
+def written(text: Text) -> tuple[tuple[int, str], ...]:
     """The same with the indices of the lines; a remark is of the line with its command."""
     return tuple(_written(text))
 

@@ -96,6 +96,13 @@ NO_COMPLAINT = (
     "healthy-twentyfirst-pytest-cuda-lib-failures",
     "healthy-twentyfirst-solved-title-old-gpu-slot",
     "healthy-twentysecond-gke-a3mega-tcpxo",
+    "healthy-twentythird-incus-a2000-plain-vm-beside",
+    "healthy-twentythird-rust-candle-3080-cargo-test",
+    "healthy-twentythird-arch-3060-laptop-err-list",
+    "healthy-twentythird-pytest-oom-tests-4090",
+    "healthy-twentythird-go-gocv-cuda-tests-1660s",
+    "healthy-twentythird-kai-2060-laptop-solved-tutorial",
+    "healthy-twentythird-vm-headings-esx-2xa40",
     "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]

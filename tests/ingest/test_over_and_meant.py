@@ -88,3 +88,50 @@ def test_the_same_log_is_a_fault_where_somebody_complains(name: str) -> None:
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     assert first_finding(text) == "none"
     assert first_finding(f"Since the update CUDA does not work any more, what is wrong?\n{text}") != "none"
+
+
+XID = "May 29 21:44:17 box kernel: NVRM: Xid (PCI:0000:01:00): 79, pid=1, name=x, GPU has fallen off the bus.\n"
+BUSY = "$ nvidia-smi --query-gpu=name,driver_version,utilization.gpu --format=csv\nNVIDIA RTX A4000, 550.120, 97 %\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "end", "expected"),
+    [
+        ("[SOLVED] Stutter in one level with the overlay on", "Now everything runs fine:", "gpu-fallen-off-bus"),
+        ("Fixed: the timeout came from a switch port", "Today:", "gpu-fallen-off-bus"),
+        ("[SOLVED] it was the riser, which was replaced", "Now everything runs fine:", "none"),
+        ("Report of May", "Then the dealer exchanged the card under warranty. Since then all good:", "none"),
+        ("Report of May", "I have put in a new power supply of 850 W, everything runs fine:", "none"),
+        ("Report of May", "I wanted to have the riser replaced, everything runs fine:", "gpu-fallen-off-bus"),
+        ("Report of May", "The riser was replaced, but it falls off again:", "gpu-fallen-off-bus"),
+    ],
+)
+def test_only_a_replaced_part_ends_what_the_kernel_told_of_hardware(title: str, end: str, expected: str) -> None:
+    assert first_finding(f"{title}\n\n{XID}\n{end}\n\n{BUSY}") == expected
+
+
+@pytest.mark.parametrize("prompt", [">> ", "> ", "octave:3> ", "IDL> ", "iex(4)> ", "julia> ", "In[4]:= "])
+def test_an_interpreter_is_asked_for_a_compiler_in_passing(prompt: str) -> None:
+    asked = f'{prompt}system("nvcc --version")\nsh: 1: nvcc: not found\n{prompt}x = f(3)\n3\n'
+    assert first_finding(f"The package was built elsewhere.\n\n{LISTED}{asked}") == "none"
+    for said in ("I cannot compile the kernels.", "How do I compile the kernels?"):
+        assert first_finding(f"{said}\n\n{LISTED}{asked}") == "toolkit-missing"
+
+
+def test_quoted_mail_is_no_session_of_an_interpreter() -> None:
+    mail = "> Since the update my program stops\n> sh: 1: nvcc: not found\n> x = 3\n> I do not know why\n"
+    assert first_finding(mail) == "toolkit-missing"
+
+
+def test_a_guest_without_a_gpu_is_not_its_host() -> None:
+    host = LISTED.replace("$ ", "root@host:~# ")
+    guest = "root@build:~# ls /dev/nvidia0\nls: cannot access '/dev/nvidia0': No such file or directory\n"
+    assert first_finding(f"Notes on two machines.\n\n{host}{guest}") == "none"
+    assert first_finding(f"The guest does not see its GPU, why?\n\n{host}{guest}") == "device-nodes-missing"
+
+
+@pytest.mark.parametrize(("failed", "expected"), [("0", "none"), ("1", "cuda-visible-devices-invalid")])
+def test_a_test_that_passed_provoked_its_error(failed: str, expected: str) -> None:
+    error = 'DriverError(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")\n'
+    summary = f"test result: ok. 8 passed; {failed} failed; 0 ignored; 0 measured\n"
+    assert first_finding(f"{LISTED}$ cargo test\n{error}{summary}") == expected
