@@ -17,6 +17,11 @@ from envkit.dockerfile.stages import BuildStage, final_chain
 _BROKEN = regex(r"\[\s*(?:\"[^\"$\n]{1,80}\"|'[^'$\n]{1,80}'|\u201c[^\u201d\n]{1,80}\u201d)\s*[,\]]")
 _PYTHON = regex(r"(?:/\S{0,80}/)?python[\d.]*")
 _PROGRAM = regex(r"(?:/\S{0,80}/)?(?:python[\d.]*|uvicorn|gunicorn|streamlit|hypercorn|flask|node|npm|java)")
+# Programs with their arguments, or several commands, as one word: no file has such a name.
+_SENTENCE = regex(
+    r"(?:(?:/\S{0,80}/)?(?:python[\d.]*|uvicorn|gunicorn|streamlit|hypercorn|flask|node|npm|java|(?:ba)?sh|exec|source"
+    r"|jupyter|celery|conda)|cd|\S{1,80}\.sh)\s+\S[^\n]{0,4000}"
+)
 _WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
 _PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
 _UNREAD = regex(r"(?:[\w.:=/-]{0,60})\$(?:\{[A-Za-z_]\w{0,60}\}|[A-Za-z_]\w{0,60})")
@@ -71,7 +76,7 @@ def _fault(part: Instruction, *, alone: bool) -> tuple[str, str] | None:
         return title, 'Write each word in double quotes, with commas between them: ["python3", "app.py"].'
     if not alone or not words:
         return None
-    if len(words[0].split()) > 1 and _PROGRAM.fullmatch(words[0].split()[0]):
+    if _SENTENCE.fullmatch(words[0]):
         return f"there is no program named {words[0]}", "Write the program and each argument as a word of its own."
     if len(words) > 1 and _PYTHON.fullmatch(words[0]) and _WITH_OPTION.fullmatch(words[1]):
         return f"there is no file named {words[1]}", "Write the file and each option as a word of its own."
