@@ -15,7 +15,7 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
 from envkit.dockerfile.stops_companions import companion_outgrown
-from envkit.dockerfile.stops_dash import activate_unread, bash_words
+from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
@@ -48,10 +48,11 @@ from envkit.dockerfile.stops_programs import (
     poetry_refuses,
     program_missing,
     release_is_a_name,
+    script_by_name,
     service_asked,
     source_by_old_pip,
 )
-from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
+from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
@@ -155,6 +156,9 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         pip_word_unknown,
         bash_words,
         activate_unread,
+        environment_unmade,
+        script_by_name,
+        needs_more,
         link_exists,
         switch_renamed,
         export_gone,

@@ -32,6 +32,10 @@ _GRAMMAR = regex(
     r"(?:^|(?<=[\s;&|]))(?P<process>[<>]\()|(?P<text><<<)|(?:^|(?<=[\s;&|]))(?P<array>[A-Za-z_]\w{0,60}\+?=\()"
 )
 _QUOTED = regex(r"'[^']{0,4000}'|\"[^\"]{0,4000}\"")
+_NAME = regex(r"[A-Za-z][\w.-]{0,60}")
+_MAKES = regex(
+    r"\bcreate\b|\benv update\b|\.yml|\.yaml|\bvenv\b|clone|\.sh\b(?<!miniconda\.sh)(?<!x86_64\.sh)(?<!conda\.sh)"
+)
 _READS_CONDA = regex(
     r"conda\.sh|shell\.bash|shell\.posix|\bhook\b|(?:source|\.)\s+\S{0,200}activate|\bbashrc|\s-[a-z]{0,3}[li][a-z]{0,3}\s|--login|_profile\b"
 )
@@ -124,6 +128,30 @@ def activate_unread(ground: Ground) -> Iterator[Finding]:
                     sources=("conda-activate-in-docker",),
                 )
                 return
+
+
+def environment_unmade(ground: Ground) -> Iterator[Finding]:
+    """The first environment of conda that is activated by its name, and that no command makes."""
+    if not ground.plain or not ground.first or ground.tells & {"copied", "bind"}:
+        return
+    texts = " ".join(ground.texts)
+    for step in ground.steps:
+        words = called(step.command)
+        name = words[2] if words[:2] == ("conda", "activate") and len(words) == 3 else ""
+        name = name or (words[2] if words[:1] in (("source",), (".",)) and words[1:2] == ("activate",) else "")
+        if not name or not _NAME.fullmatch(name) or name in ("base", "root") or not step.command.decisive:
+            continue
+        if _MAKES.search(texts):
+            return
+        yield stop(
+            faults.WORD_UNKNOWN,
+            f"no command makes an environment {name}",
+            command_subject(step.command, name.line if isinstance(name, Word) else None),
+            impact="The build stops: the environment is not found.",
+            fix=f"Make it first: conda create -y -n {name} python.",
+            sources=("conda-activate-in-docker",),
+        )
+        return
 
 
 def _has_more(shell: str) -> bool:

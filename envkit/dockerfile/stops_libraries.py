@@ -15,6 +15,7 @@ from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_sources import BRINGS, is_harmless
 from envkit.tables.codes import limit
 
+_WITHOUT_GL = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})
 _WITH_WINDOWS = frozenset({"opencv-contrib-python", "opencv-python"})
 # They bring the build without windows, which replaces the other one's files.
 _MAY_REPLACE = regex(r"headless|albu|easyocr|rembg|roboflow|unstructured|nougat|docling|conda|mamba|\.sh\b|ansible")
@@ -26,8 +27,7 @@ _OF_PYTHON = regex(
 
 def library_missing(ground: Ground) -> Iterator[Finding]:
     """The first OpenCV with windows in an image in which nothing brings libGL."""
-    apt = ground.base.system is not None and ground.base.system.package_manager == "apt"
-    if not ground.first or not ground.stock or not apt or ground.reads_unseen or ground.tells & {"copied", "bind"}:
+    if not ground.first or not _is_without(ground) or ground.reads_unseen or ground.tells & {"copied", "bind"}:
         return
     texts = " ".join((*ground.texts, *(text for _, text in ground.copies)))
     names = " ".join(normalized(one.name) for step in ground.steps for one in step.packages)
@@ -47,6 +47,14 @@ def library_missing(ground: Ground) -> Iterator[Finding]:
                     sources=("github-opencv-opencv-python-370",),
                 )
                 return
+
+
+def _is_without(ground: Ground) -> bool:
+    """True for an image that has no libGL itself."""
+    if ground.of_python:
+        return "alpine" not in ground.base.tag
+    apt = ground.base.system is not None and ground.base.system.package_manager == "apt"
+    return (ground.plain and apt) or ground.base.repository in _WITHOUT_GL
 
 
 def _is_lean(word: str) -> bool:

@@ -20,7 +20,8 @@ _WELL_KNOWN = ("apt-get", "add-apt-repository", "update-alternatives")
 _PROGRAM = regex(r"[a-z][a-z-]{3,30}")
 # What bash replaces in a variable, cuts out of it, or sets in other letters; sh stops at each.
 _OF_BASH = regex(
-    r"(?<!\\)\$\{[A-Za-z_]\w{0,60}(?:/[^}\n]{0,60}|\^{1,2}|,{1,2}|:\d{1,4}(?::\d{1,4})?|\[(?:@|\*|\d{1,3})\])\}"
+    r"(?<!\\)\$\{[A-Za-z_]\w{0,60}"
+    r"(?:/[^}\n]{0,60}|\^{1,2}|,{1,2}|:\d{1,4}(?::\d{1,4})?|\[(?:@|\*|\d{1,3})\])\}"
 )
 _OTHER_SHELL = regex(r"/bin/sh\b(?! *-c)|dpkg-reconfigure [^\n]{0,40}dash|\bbash\b|\bzsh\b|\beval\b")
 _BOUNDED = regex(r"[A-Za-z][\w.-]{0,80}(?:\[[\w, -]{0,80}\])?\s*(?P<spec>(?:===?|~=|!=|<=?|>=?)[^;@\[]{1,200})")

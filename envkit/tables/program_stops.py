@@ -89,3 +89,17 @@ class NewerCompanion:
     held_by: tuple[str, ...]
     because: str
     sources: tuple[str, ...]
+
+
+@table("image/repository_needs.csv", "repository")
+@record
+class RepositoryNeed:
+    """A package that the newest state of a project on GitHub imports, and that pip does not install with it.
+
+    One of the `words` in the file says that something may bring it.
+    """
+
+    repository: str
+    package: str
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
