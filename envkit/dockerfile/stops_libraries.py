@@ -70,6 +70,8 @@ def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
     if package.tool != "pip" or normalized(package.name) not in _WITH_WINDOWS or package.marker or package.held:
         return False
     python = ground.pythons.of(package.caller, step.place)
-    if python is None or python.release(2) < limit("python-of-opencv-with-libgl"):
+    if python is None:
+        return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
+    if python.release(2) < limit("python-of-opencv-with-libgl"):
         return False
     return not package.spec or asks_only(package, f">={limit('opencv-with-libgl')}")

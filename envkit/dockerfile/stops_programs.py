@@ -100,7 +100,7 @@ def _base_lacks(ground: Ground, program: str) -> bool:
 
 def script_by_name(ground: Ground) -> Iterator[Finding]:
     """The first script that a RUN calls by its name alone, where nothing puts it into a folder of PATH."""
-    if not ground.first or ground.tells & {"copied", "bind"}:
+    if not ground.first or ground.tells & {"copied", "bind"} or not (ground.stock or ground.base.own is not None):
         return
     folders = [one for one in ground.environment.get("PATH", "").split(":") if one]
     texts = (*ground.texts, *(text for _, text in ground.copies))
