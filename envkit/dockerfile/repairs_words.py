@@ -33,7 +33,7 @@ def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> 
             yield _other(lines, at, changed), "added -y to pip uninstall"
             break
     for at, line in enumerate(lines):
-        if "poetry" in finding.title and _POETRY.search(line):
+        if "Poetry" in finding.title and _POETRY.search(line):
             yield _other(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)), "added Poetry's plugin"
     word = finding.subject.partition(": ")[2]
     now = _NOW.search(finding.remedy.advice if finding.remedy is not None else "")

@@ -57,7 +57,6 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 subject_of(part.line, part.keyword),
                 impact="The container stops at once: executable file not found in $PATH.",
                 fix='Name its program: ["python3", "FILE.py"], or write the whole path.',
-                sources=("docker-entrypoint",),
             )
         elif part is not None and alone:
             yield from _literal(part)

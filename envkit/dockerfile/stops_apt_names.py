@@ -152,6 +152,5 @@ def version_cut(ground: Ground) -> Iterator[Finding]:
                     subject_of(word.line, word),
                     impact=f"The build stops with: Version '{version}' for '{name}' was not found.",
                     fix=f"Write {name}, or {name}={version}*.",
-                    sources=("debian-policy-versions",),
                 )
                 return

@@ -19,7 +19,7 @@ _WITH_DASH = frozenset(
     | {"nvcr.io/nvidia/tensorrt"}
 )
 _FILE_OF_BASH = regex(
-    r"\.bash(?:rc|_profile|_aliases|_completion)\b|bash[_-]completion|/bash\.bashrc|\w[\w./-]*\.bash\b"
+    r"\.bash(?:rc|_profile|_aliases|_completion)\b|bash[_-]completion|/bash\.bashrc|[\w/-]{1,80}\.bash\b"
 )
 _OTHER_SHELL = regex(
     r"\b(?:ba|z|k|fi)sh\b|\beval\b|/bin/sh\b(?! *-c)|dpkg-reconfigure [^\n]{0,40}dash|\\'|\\\"|<<[-~]?\w"
@@ -56,7 +56,6 @@ def bash_words(ground: Ground) -> Iterator[Finding]:
                 impact=f"The build stops with: {told}.",
                 fix='Write SHELL ["/bin/bash", "-c"] before the RUN'
                 + (", or . in place of source." if word == "source" else "."),
-                sources=("debian-policy-scripts",),
             )
             return
 
@@ -80,7 +79,7 @@ def _of_bash(part: Instruction) -> tuple[Word, str] | None:
         return None
     for command in part.commands:
         words = called(command)
-        if words and command.decisive and not command.conditional:
+        if words and (command.decisive or words[0] == "set") and not command.conditional:  # at set, dash itself ends
             alone = _alone(command, words)
             if alone is not None:
                 return alone
@@ -125,7 +124,6 @@ def activate_unread(ground: Ground) -> Iterator[Finding]:
                     command_subject(command),
                     impact="The build stops with: Run 'conda init' before 'conda activate'.",
                     fix="Use conda run -n NAME, or put the environment's bin folder into PATH.",
-                    sources=("conda-activate-in-docker",),
                 )
                 return
 
@@ -149,7 +147,6 @@ def environment_unmade(ground: Ground) -> Iterator[Finding]:
             command_subject(step.command, name.line if isinstance(name, Word) else None),
             impact="The build stops: the environment is not found.",
             fix=f"Make it first: conda create -y -n {name} python.",
-            sources=("conda-activate-in-docker",),
         )
         return
 

@@ -50,7 +50,6 @@ def uninstall_asks(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact="The build stops with: EOFError: EOF when reading a line.",
                 fix="Add -y.",
-                sources=("pip-uninstall",),
             )
             return
         fed = words[:1] in (("yes",), ("echo",), ("printf",))

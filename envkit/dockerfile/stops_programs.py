@@ -89,9 +89,6 @@ def _is_known(word: str) -> bool:
 
 def _base_lacks(ground: Ground, program: str) -> bool:
     base = ground.base
-    if base.repository == "pytorch/pytorch" and base.own is not None and base.own.version is not None:
-        since = limit("first-pytorch-image-without-compiler")
-        return base.tag.endswith("runtime") and program != "cmake" and base.own.version >= since
     if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
     apt = base.system is not None and base.system.package_manager == "apt"
@@ -118,7 +115,6 @@ def script_by_name(ground: Ground) -> Iterator[Finding]:
             command_subject(step.command),
             impact=f"The build stops with: {words[0]}: not found.",
             fix=f"Write ./{words[0]}, or sh {words[0]}.",
-            sources=("posix-command-search",),
         )
         return
 

@@ -68,11 +68,10 @@ def export_gone(ground: Ground) -> Iterator[Finding]:
         if words[:2] == ("poetry", "export") and poetry and step.command.decisive:
             yield stop(
                 faults.TOOL_OPTION,
-                "poetry has no command export since 2.0: it is in the plugin poetry-plugin-export",
+                "Poetry 2 has no command export: it is in the plugin poetry-plugin-export",
                 command_subject(step.command),
                 impact="The build stops with: The requested command export does not exist.",
                 fix="Install poetry-plugin-export with Poetry.",
-                sources=("poetry-plugin-export",),
             )
             return
         poetry = _brings_poetry(step, ground, poetry=poetry)

@@ -9,17 +9,23 @@ from tests.checks.software import matrix
 from tests.image.test_fix import check, errors
 
 _APT = "RUN apt-get update && apt-get install -y {}\n"
+_LLAMA = "https://github.com/ggml-org/llama.cpp"
 _JAMMY = f"FROM ubuntu:22.04\n{_APT.format('python3-pip git cmake build-essential')}"
 
 
 @pytest.mark.parametrize(
     ("text", "fault", "old", "new"),
     [
-        (f"{_JAMMY}RUN pip install six && pip uninstall six\n", "image.tool-option", "uninstall six", "uninstall -y six"),
+        (
+            f"{_JAMMY}RUN pip install six && pip uninstall six\n",
+            "image.tool-option",
+            "uninstall six",
+            "uninstall -y six",
+        ),
         (f"{_JAMMY}RUN pip install --break-system-packages six\n", "image.tool-option", " --break-system-packages", ""),
         (f"{_JAMMY}RUN ln -s /usr/bin/pip3 /usr/bin/pip\n", "image.path-exists", "ln -s ", "ln -sf "),
         (
-            f"{_JAMMY}RUN git clone https://github.com/ggml-org/llama.cpp && cd llama.cpp && cmake -DLLAMA_CUBLAS=ON .\n",
+            f"{_JAMMY}RUN git clone {_LLAMA} && cd llama.cpp && cmake -DLLAMA_CUBLAS=ON .\n",
             "image.tool-option",
             "-DLLAMA_CUBLAS=ON",
             "-DGGML_CUDA=ON",

@@ -270,8 +270,8 @@ PATH_EXISTS = image_fault(
     title="A link is made at a path that is there already",
     doc="""`ln -s` without -f makes a link only where nothing is.
 
-    The package python3-pip has both /usr/bin/pip3 and /usr/bin/pip since Debian 11 and Ubuntu 20.04, and everything of
-    Python in apt brings /usr/bin/python3. Images of Python's own project have python, python3, pip and pip3 in
+    The package python3-pip of newer releases has both /usr/bin/pip3 and /usr/bin/pip, and everything of Python in apt
+    brings /usr/bin/python3. Images of Python's own project have python, python3, pip and pip3 in
     /usr/local/bin.""",
     fix="Write ln -sf, or leave the command out.",
     references=("https://www.gnu.org/software/coreutils/manual/html_node/ln-invocation.html",),
