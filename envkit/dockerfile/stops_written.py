@@ -101,6 +101,8 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
             cloned = True
         elif not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
             return
+        elif any(word.startswith(">") for word in words):  # it may write the list
+            return
 
 
 def _holds_no_list(ground: Ground) -> bool:
