@@ -99,9 +99,11 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
             and words[-1] not in (".", "./")
         ):
             cloned = True
-        elif not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
-            return
-        elif any(word.startswith(">") for word in words):  # it may write the list
+        elif (
+            not _HARMLESS.fullmatch(name)
+            and not {"venv", "--upgrade"} & set(words)
+            or any(word.startswith(">") for word in words)
+        ):
             return
 
 
