@@ -13,7 +13,9 @@ from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
-from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names
+from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
+from envkit.dockerfile.stops_companions import companion_outgrown
+from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
@@ -29,6 +31,8 @@ from envkit.dockerfile.stops_installers import (
 )
 from envkit.dockerfile.stops_jupyter import verb_gone
 from envkit.dockerfile.stops_keys import old_key
+from envkit.dockerfile.stops_libraries import library_missing
+from envkit.dockerfile.stops_links import link_exists
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -38,19 +42,22 @@ from envkit.dockerfile.stops_packages import (
     system_sync,
     unbuildable,
 )
+from envkit.dockerfile.stops_pip_words import pip_word_unknown, uninstall_asks
 from envkit.dockerfile.stops_programs import (
     pip_command_unknown,
     poetry_refuses,
     program_missing,
     release_is_a_name,
+    script_by_name,
     service_asked,
     source_by_old_pip,
 )
-from envkit.dockerfile.stops_projects import gpu_code_left_out, python_too_old
+from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
+from envkit.dockerfile.stops_switches import switch_renamed
 from envkit.dockerfile.stops_system import (
     apt_pythons,
     archived,
@@ -59,7 +66,7 @@ from envkit.dockerfile.stops_system import (
     rotated_key,
     sources_missing,
 )
-from envkit.dockerfile.stops_tools import option_gone, program_moved
+from envkit.dockerfile.stops_tools import export_gone, option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
 from envkit.dockerfile.stops_uv import environment_missing
 from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
@@ -145,6 +152,19 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         source_by_old_pip,
         poetry_refuses,
         service_asked,
+        uninstall_asks,
+        pip_word_unknown,
+        bash_words,
+        activate_unread,
+        environment_unmade,
+        script_by_name,
+        needs_more,
+        link_exists,
+        switch_renamed,
+        export_gone,
+        version_cut,
+        library_missing,
+        companion_outgrown,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

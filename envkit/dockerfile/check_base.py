@@ -43,6 +43,8 @@ _OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d
 _LISTED = frozenset({"supported", "unsupported"})
 _WHOLE = 24  # tags of the release with the fewest distributions
 _SHORT = 2  # numbers in the tags of old releases
+# Values of a switch, none of which is an image.
+_NO_IMAGES = frozenset({"false", "true", "none", "null", "no", "yes"})
 
 
 @record
@@ -78,6 +80,15 @@ def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None)
             subject_of(stage.line, stage.image),
             impact=f"The build stops at FROM: {stage.undeclared} is no name of an image.",
             fix="Write ARG with a default before the first FROM.",
+        )
+        return
+    if stage.image in _NO_IMAGES:
+        yield stop(
+            faults.BASE_UNKNOWN,
+            f"FROM asks for an image that is called {stage.image}",
+            subject_of(stage.line, stage.image),
+            impact="The build stops at FROM: there is no such image.",
+            fix="Give the ARG the name of an image or stage, or leave it empty.",
         )
         return
     if stage.unresolved:

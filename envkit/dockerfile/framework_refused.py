@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
@@ -20,6 +20,7 @@ from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
@@ -80,7 +81,29 @@ def _there(ground: Ground) -> _There | None:
             return None
         return _There(own.version, f"torch {own.version} is in the base image")
     pin = pinned_release(asked[0].spec) if len(asked) == 1 else None
-    return None if pin is None else _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")
+    if pin is not None:
+        return _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")
+    ended = _end_of_index(asked[0]) if len(asked) == 1 and not ground.reads_unseen else None
+    return None if ended is None else _There(ended, f"{asked[0].places.index} ends with torch {ended}")
+
+
+def _end_of_index(package: Package) -> Version | None:
+    """The last torch that the index of one CUDA has, where pip looks at nothing else for it."""
+    places = package.places
+    if package.spec or places.more or places.nightly or package.held or package.tool != "pip":
+        return None
+    builds = [row for row in read(FrameworkBuild, "pytorch") if row.index_url and row.cuda is not None]
+    return max((row.version for row in builds if _is_index(row.index_url, places.index)), default=None)
+
+
+def _ends_with(package: Package, version: Version) -> bool:
+    """True for a companion from an index that ends with this torch: pip takes the one for it."""
+    torch = replace(package, name=_TORCH, spec="")
+    return bool(package.places.index) and _end_of_index(torch) == version
+
+
+def _is_index(known: str | None, asked: str) -> bool:
+    return known is not None and known.rstrip("/") == asked.rstrip("/")
 
 
 def _raised(ground: Ground, version: Version) -> bool:
@@ -88,7 +111,7 @@ def _raised(ground: Ground, version: Version) -> bool:
     floors: Mapping[str, FrameworkFloor] = {row.package: row for row in read(FrameworkFloor) if not row.extra}
     for step in ground.steps:
         for package in step.packages:
-            if is_bounded(package.spec):
+            if is_bounded(package.spec) or _ends_with(package, version):
                 continue
             row = floors.get(normalized(package.name))
             newest = releases_of(package)[-1:]

@@ -13,6 +13,8 @@ from envkit.dockerfile.stages import BuildStage, final_chain
 from envkit.tables.known_images import CUDA_REPOSITORY
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+# Words that are no index and no UUID: CUDA ends its list at the first of them.
+_NO_DEVICE = frozenset({"", "-1", "all", "none", "void"})
 _LIBRARIES = "LD_LIBRARY_PATH"
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
 _VULKAN = regex(r"(?m)^[^\n]{0,4000}?\binstall\b[^\n]{0,4000}? (libvulkan1|vulkan-tools|libvulkan-dev)(?= |$)")
@@ -27,7 +29,7 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
     visible = found.environment.get(_VISIBLE)
     gpu_image = found.base.cuda is not None or found.cuda is not None
     certain = _SCRIPT.search(started) is None
-    if visible is not None and visible.strip("\"' ") in ("", "-1") and gpu_image and _VISIBLE not in started:
+    if visible is not None and visible.strip("\"' ") in _NO_DEVICE and gpu_image and _VISIBLE not in started:
         told = visible.strip("\"' ") or "empty"
         yield finding(
             faults.GPU_HIDDEN,

@@ -16,6 +16,13 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.repairs_words import (
+    companion_bounded,
+    link_replaces,
+    option_put_right,
+    read_by_bash,
+    without_windows,
+)
 from envkit.dockerfile.stages import read_stages
 from envkit.tables.build_stops import FaultLine, FaultWords
 from envkit.tables.images import Repair
@@ -285,6 +292,11 @@ def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Itera
         yield _other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
 
 
+def _clash_settled(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    yield from _companions(lines, finding, matrix)
+    yield from companion_bounded(lines, finding, matrix)
+
+
 _REPAIRS: Mapping[str, Repairs] = {
     image_faults.BASE_GONE.id: _other_tag,
     image_faults.BASE_END_OF_LIFE.id: _other_tag,
@@ -293,7 +305,7 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.CUDNN_DIFFERS.id: _other_tag,
     image_faults.DRIVER_INSIDE.id: _without_driver,
     image_faults.GPU_HIDDEN.id: _without_variable,
-    image_faults.REQUIREMENTS_CLASH.id: _companions,
+    image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
     image_faults.PYTHON_WITHOUT_PACKAGE.id: _other_system,
     image_stops.APT_WITHOUT_PACKAGE.id: _other_system,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
@@ -301,4 +313,8 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_stops.COMPILER_MISSING.id: _other_tag,
     image_stops.INSTALLER_REFUSES.id: _other_script,
     image_stops.TORCH_HIDDEN.id: _not_isolated,
+    image_stops.TOOL_OPTION.id: option_put_right,
+    image_stops.PATH_EXISTS.id: link_replaces,
+    image_stops.WORD_UNKNOWN.id: read_by_bash,
+    image_stops.LIBRARY_MISSING.id: without_windows,
 }

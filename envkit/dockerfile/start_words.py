@@ -8,15 +8,27 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import finding, stop, subject_of
-from envkit.dockerfile.contents import last_of
+from envkit.dockerfile.contents import last_of, parts_of
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, final_chain
+from envkit.tables.known_images import image_name
 
 # An array of texts that is none: a shell gets it, and looks for a program whose name begins with a bracket.
 _BROKEN = regex(r"\[\s*(?:\"[^\"$\n]{1,80}\"|'[^'$\n]{1,80}'|\u201c[^\u201d\n]{1,80}\u201d)\s*[,\]]")
 _PYTHON = regex(r"(?:/\S{0,80}/)?python[\d.]*")
 _PROGRAM = regex(r"(?:/\S{0,80}/)?(?:python[\d.]*|uvicorn|gunicorn|streamlit|hypercorn|flask|node|npm|java)")
+# Programs with their arguments, or several commands, as one word: no file has such a name.
+_SENTENCE = regex(
+    r"(?:(?:/\S{0,80}/)?(?:python[\d.]*|uvicorn|gunicorn|streamlit|hypercorn|flask|node|npm|java|(?:ba)?sh|exec|source"
+    r"|jupyter|celery|conda)|cd|\S{1,80}\.sh)\s+\S[^\n]{0,4000}"
+)
+# A script without its folder, and what may put one into a folder of PATH.
+_SCRIPT_NAME = regex(r"[A-Za-z][\w-]{0,60}\.(?:py|sh)")
+_WITHOUT_SCRIPTS = regex(
+    r"nvidia/cuda|ubuntu|debian|python|pytorch/pytorch|tensorflow/tensorflow|nvcr\.io/nvidia/(?:pytorch|tensorflow|cuda)"
+)
+_INTO_PATH = regex(r"/s?bin\b|\bpip[\d.]* install [^\n]{0,200}(?:\s\.(?:\s|$)|-e )|setup\.py")
 _WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
 _PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
 _UNREAD = regex(r"(?:[\w.:=/-]{0,60})\$(?:\{[A-Za-z_]\w{0,60}\}|[A-Za-z_]\w{0,60})")
@@ -38,8 +50,27 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 impact="The container stops at once.",
                 fix=told[1],
             )
+        elif part is not None and alone and _is_by_name(part, chain):
+            yield stop(
+                faults.PROGRAM_MISSING,
+                f"{(exec_form(part.text) or [''])[0]} is looked for in the folders of PATH, not in the current one",
+                subject_of(part.line, part.keyword),
+                impact="The container stops at once: executable file not found in $PATH.",
+                fix='Name its program: ["python3", "FILE.py"], or write the whole path.',
+            )
         elif part is not None and alone:
             yield from _literal(part)
+
+
+def _is_by_name(part: Instruction, chain: Sequence[BuildStage]) -> bool:
+    """True for a script that is named without a folder, where nothing of the file puts it into one of PATH."""
+    words = exec_form(part.text) or [""]
+    if not _SCRIPT_NAME.fullmatch(words[0]) or not _WITHOUT_SCRIPTS.fullmatch(image_name(chain[0].image).repository):
+        return False
+    texts = [one.text for one in parts_of(chain, "RUN", "COPY", "ADD")]
+    if "PATH" in chain[-1].environment or any("PATH=" in text or _INTO_PATH.search(text) for text in texts):
+        return False
+    return not any("from" in one.flags for one in parts_of(chain, "COPY"))
 
 
 def _literal(part: Instruction) -> Iterator[Finding]:
@@ -71,7 +102,7 @@ def _fault(part: Instruction, *, alone: bool) -> tuple[str, str] | None:
         return title, 'Write each word in double quotes, with commas between them: ["python3", "app.py"].'
     if not alone or not words:
         return None
-    if len(words[0].split()) > 1 and _PROGRAM.fullmatch(words[0].split()[0]):
+    if _SENTENCE.fullmatch(words[0]):
         return f"there is no program named {words[0]}", "Write the program and each argument as a word of its own."
     if len(words) > 1 and _PYTHON.fullmatch(words[0]) and _WITH_OPTION.fullmatch(words[1]):
         return f"there is no file named {words[1]}", "Write the file and each option as a word of its own."

@@ -30,6 +30,23 @@ _OF_CUDA = regex(
 _COMPILER = regex(r"(?:gcc|g\+\+|gfortran)-(\d{1,2}(?:\.\d)?)")
 # Policy: a name has small letters, digits, + - and . alone.
 _NO_NAME = regex(r"lib-[\w.-]+|[a-z][a-z0-9.+-]*_[a-z0-9_.+-]+|[a-z]+[A-Z][A-Za-z0-9-]*")
+# Packages of software that is not of the distribution itself: their versions end with a revision.
+_REVISED = frozenset(
+    {
+        "cmake",
+        "curl",
+        "ffmpeg",
+        "git",
+        "htop",
+        "nano",
+        "openssh-server",
+        "python3",
+        "python3-dev",
+        "python3-pip",
+        "sudo",
+    }
+    | {"tmux", "unzip", "vim", "wget", "zip"}
+)
 _ADDS = frozenset({"add-apt-repository", "apt-add-repository"})
 
 
@@ -119,3 +136,21 @@ def gone_ppas(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
+
+
+def version_cut(ground: Ground) -> Iterator[Finding]:
+    """The first package that is asked for in a version without its revision, which apt takes as a whole."""
+    if ground.base.system is None or ground.base.system.package_manager != "apt":
+        return
+    for step in ground.steps:
+        for word in step.of_apt:
+            name, pinned, version = word.partition("=")
+            if pinned and name in _REVISED and version and not {"-", "*", "$"} & set(version) and step.command.decisive:
+                yield stop(
+                    faults.APT_WITHOUT_PACKAGE,
+                    f"apt has no version {version} of {name}: it wants the whole version, with its revision",
+                    subject_of(word.line, word),
+                    impact=f"The build stops with: Version '{version}' for '{name}' was not found.",
+                    fix=f"Write {name}, or {name}={version}*.",
+                )
+                return

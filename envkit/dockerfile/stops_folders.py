@@ -18,6 +18,7 @@ _PYTHON = regex(r"(?:.*/)?python[\d.]*")
 _LISTS = ("-r", "--requirement")
 _PROJECTS = frozenset({".", "./"})
 _UNPACKS = (("tar",), ("unzip",), ("cmake",), ("rsync",))
+_INTO = ("-C", "-d", "--directory")  # of tar and unzip: the folder that they fill
 _SOURCES = ("..", "../", ".", "./")
 
 
@@ -70,7 +71,8 @@ def _may_reach(part: Instruction, here: str) -> bool:
 
 def _fills(words: Sequence[Word]) -> bool:
     """True where an archive or a clone goes into the folder itself, or nobody can tell."""
-    return words[:1] in _UNPACKS or ("clone" in words and words[-1] in _PROJECTS)
+    elsewhere = any(word in _INTO and after not in _SOURCES for word, after in zip(words, words[1:], strict=False))
+    return (words[:1] in _UNPACKS and not elsewhere) or ("clone" in words and words[-1] in _PROJECTS)
 
 
 def _needed(words: Sequence[Word]) -> str:

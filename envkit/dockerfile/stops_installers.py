@@ -166,6 +166,10 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
             return
 
 
+# Images of frameworks on Ubuntu of which it is known that they have no git.
+_WITHOUT_GIT = frozenset({"tensorflow/tensorflow"})
+
+
 def _says_yes(words: tuple[Word, ...]) -> bool:
     """True for an echo of y, which the next command may be given."""
     return words[:1] in (("echo",), ("printf",)) and words[-1][:1] in ("y", "Y")
@@ -173,10 +177,12 @@ def _says_yes(words: tuple[Word, ...]) -> bool:
 
 def asks(ground: Ground) -> Iterator[Finding]:
     """The first installation at which apt asks, as it provides more packages than were named."""
-    if not ground.lean or not ground.first or "assume-yes" in ground.tells:
+    framework = ground.base.repository in _WITHOUT_GIT
+    if not (ground.lean or framework) or not ground.first or "assume-yes" in ground.tells:
         return
     devel = ground.base.row is not None and ground.base.row.flavor == "devel"
     names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}
+    names = {name: row for name, row in names.items() if name == "git" or not framework}
     there: set[str] = set()
     before: tuple[Word, ...] = ()
     for step in ground.steps:

@@ -26,6 +26,9 @@ from envkit.tables.program_stops import AbsentProgram, OldPipSource
 _COMPILERS = frozenset(
     {"build-essential", "gcc", "g++", "make", "python3-dev", "python3-pip", "python3-venv", "python3-numpy"}
 )
+# A script that is called by its name alone, and commands that put files into folders of PATH.
+_SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
+_INTO_PATH = regex(r"/s?bin/?(?:\s|$)")
 _FROM_GIT = "git+"
 _PIP_COMMANDS = frozenset(
     {"cache", "check", "completion", "config", "debug", "download", "freeze", "hash", "help", "index", "inspect"}
@@ -90,6 +93,30 @@ def _base_lacks(ground: Ground, program: str) -> bool:
         return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
     apt = base.system is not None and base.system.package_manager == "apt"
     return ground.plain and apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
+
+
+def script_by_name(ground: Ground) -> Iterator[Finding]:
+    """The first script that a RUN calls by its name alone, where nothing puts it into a folder of PATH."""
+    if not ground.first or ground.tells & {"copied", "bind"} or not (ground.stock or ground.base.own is not None):
+        return
+    folders = [one for one in ground.environment.get("PATH", "").split(":") if one]
+    texts = (*ground.texts, *(text for _, text in ground.copies))
+    if any("$" not in one and "/" in one and "bin" not in one for one in folders) or "PATH=" in " ".join(ground.texts):
+        return
+    for step in ground.steps:
+        words = called(step.command)
+        if not words or not _SCRIPT_NAME.fullmatch(words[0]) or not step.command.decisive:
+            continue
+        if any(f"bin/{words[0]}" in text or _INTO_PATH.search(text) for text in texts):
+            return
+        yield stop(
+            faults.PROGRAM_MISSING,
+            f"{words[0]} is looked for in the folders of PATH, not in the current one",
+            command_subject(step.command),
+            impact=f"The build stops with: {words[0]}: not found.",
+            fix=f"Write ./{words[0]}, or sh {words[0]}.",
+        )
+        return
 
 
 def pip_command_unknown(ground: Ground) -> Iterator[Finding]:

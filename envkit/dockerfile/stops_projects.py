@@ -8,12 +8,13 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.dockerfile.check_parts import command_subject, finding, stop
+from envkit.dockerfile.check_parts import command_subject, finding, stop, subject_of
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import GpuCode, RepositoryPython
 from envkit.tables.loader import read
+from envkit.tables.program_stops import RepositoryNeed
 
 _PINNED = regex(r"(?i)\.git@|github\.com/[\w.-]+/[\w.-]+@|/archive/(?!(?:refs/heads/)?(?:main|master)\b)")
 _CHECKS_OUT = regex(r"\bgit (?:-C \S+ )?(?:checkout|reset|switch)\b|(?:-b|--branch)[ =]")
@@ -38,6 +39,29 @@ def python_too_old(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command, word.line),
                 impact="The build stops with: requires a different Python.",
                 fix=f"Use a tag of {name} that takes Python {python}, or use a newer Python.",
+                sources=row.sources,
+            )
+            return
+
+
+def needs_more(ground: Ground) -> Iterator[Finding]:
+    """The first project that is installed in its newest state, which imports a package that nothing installs."""
+    texts = " ".join((*ground.texts, *(text for _, text in ground.copies)))
+    named = {normalized(one.name): one.spec for step in ground.steps for one in step.packages}
+    for step in ground.steps:
+        if "install" not in step.command.words or not step.command.decisive:
+            continue
+        for word in _addresses(step, ground):
+            row = next((row for row in read(RepositoryNeed) if is_of_repository(word, row.repository)), None)
+            if row is None or any(one in texts for one in row.words) or ("mmcv" in named and not named["mmcv"]):
+                continue
+            name = row.repository.rpartition("/")[2]
+            yield stop(
+                image_faults.REQUIREMENTS_CLASH,
+                f"{name} of today imports {row.package}, which nothing in this file installs",
+                subject_of(word.line, name),
+                impact="It installs, and stops when it is imported.",
+                fix=f"Install {row.package}, or check out a release of {name} of that time.",
                 sources=row.sources,
             )
             return

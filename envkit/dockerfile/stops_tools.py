@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
-from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.newest_pip import reaches, with_newest_pip
 from envkit.dockerfile.shell import called
@@ -18,6 +18,7 @@ from envkit.tables.build_tools import GoneOption, MovedProgram
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
+_EXPORT_PLUGIN = "poetry-plugin-export"
 _PYTHON = regex(r"(?:.*/)?python[\d.]*")
 # Options whose value is the next word.
 _WITH_VALUE = frozenset(
@@ -53,6 +54,31 @@ def option_gone(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             break
+
+
+def export_gone(ground: Ground) -> Iterator[Finding]:
+    """The first `poetry export` of a Poetry 2 to which nobody added its plugin."""
+    texts = " ".join((*ground.texts, *ground.environment, *(text for _, text in ground.copies)))
+    if _EXPORT_PLUGIN in texts or "POETRY_VERSION" in texts or "poetry self" in texts or "pipx" in texts:
+        return
+    poetry = False
+    fetched = False
+    for step in ground.steps:
+        words = called(step.command)
+        if words[:2] == ("poetry", "export") and poetry and step.command.decisive:
+            yield stop(
+                faults.TOOL_OPTION,
+                "Poetry 2 has no command export: it is in the plugin poetry-plugin-export",
+                command_subject(step.command),
+                impact="The build stops with: The requested command export does not exist.",
+                fix="Install poetry-plugin-export with Poetry.",
+            )
+            return
+        poetry = _brings_poetry(step, ground, poetry=poetry)
+        if fetched and words and _PYTHON.fullmatch(words[0]) and "--version" not in words:
+            python = ground.pythons.of(str(words[0]), step.place)
+            poetry = poetry or (python is not None and python >= limit("python-of-poetry-2"))
+        fetched = any("install.python-poetry.org" in word for word in words)
 
 
 def _brings_poetry(step: Step, ground: Ground, *, poetry: bool) -> bool:

@@ -13,12 +13,16 @@ from envkit.dockerfile.ground import Ground, Step, arguments
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word, exec_form
+from envkit.dockerfile.stops_dash import sh_is_dash
 
 # Names of the field that a slip of the pen away from no other program has.
 _WELL_KNOWN = ("apt-get", "add-apt-repository", "update-alternatives")
 _PROGRAM = regex(r"[a-z][a-z-]{3,30}")
 # What bash replaces in a variable, cuts out of it, or sets in other letters; sh stops at each.
-_OF_BASH = regex(r"(?<!\\)\$\{[A-Za-z_]\w{0,60}(?:/[^}\n]{0,60}|\^{1,2}|,{1,2}|:\d{1,4}(?::\d{1,4})?)\}")
+_OF_BASH = regex(
+    r"(?<!\\)\$\{[A-Za-z_]\w{0,60}"
+    r"(?:/[^}\n]{0,60}|\^{1,2}|,{1,2}|:\d{1,4}(?::\d{1,4})?|\[(?:@|\*|\d{1,3})\])\}"
+)
 _OTHER_SHELL = regex(r"/bin/sh\b(?! *-c)|dpkg-reconfigure [^\n]{0,40}dash|\bbash\b|\bzsh\b|\beval\b")
 _BOUNDED = regex(r"[A-Za-z][\w.-]{0,80}(?:\[[\w, -]{0,80}\])?\s*(?P<spec>(?:===?|~=|!=|<=?|>=?)[^;@\[]{1,200})")
 _VERSION = regex(
@@ -69,15 +73,9 @@ def _one_slip(name: str, meant: str) -> bool:
 
 def bash_alone(ground: Ground) -> Iterator[Finding]:
     """The first substitution that only bash knows in a RUN of an image whose sh is dash."""
-    system = ground.base.system
-    if system is None or system.package_manager != "apt":
+    if not sh_is_dash(ground) or any(_OTHER_SHELL.search(text) for text in ground.texts):
         return
-    if not ground.stock or not ground.first:
-        return
-    parts = ground.instructions
-    if any(part.keyword == "SHELL" for part in parts) or any(_OTHER_SHELL.search(text) for text in ground.texts):
-        return
-    for part in parts:
+    for part in ground.instructions:
         found = _substituted(part) if part.keyword == "RUN" else None
         if found is not None:
             yield stop(

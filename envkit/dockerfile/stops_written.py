@@ -23,7 +23,7 @@ _LISTS = ("-r", "--requirement")
 # Programs that write no list into the folder in which they run.
 _HARMLESS = regex(
     r"apt-get|apt|apt-mark|pip[\d.]*|rm|mkdir|ln|chmod|chown|export|set|useradd|adduser|groupadd|locale-gen|ldconfig"
-    r"|update-alternatives|add-apt-repository|cd|virtualenv"
+    r"|update-alternatives|add-apt-repository|cd|virtualenv|nvcc|echo"
 )
 
 
@@ -70,7 +70,7 @@ def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Wor
 
 def list_missing(ground: Ground) -> Iterator[Finding]:
     """The first list of pip in an image of a distribution into which nothing was put before."""
-    if not ground.first or "bind" in ground.tells or not ground.stock:
+    if not ground.first or "bind" in ground.tells or not (ground.stock or _holds_no_list(ground)):
         return
     cloned = False  # a repository, into a folder of its own
     for command, moved in _with_moves(ground):
@@ -99,8 +99,18 @@ def list_missing(ground: Ground) -> Iterator[Finding]:
             and words[-1] not in (".", "./")
         ):
             cloned = True
-        elif not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
+        elif (
+            not _HARMLESS.fullmatch(name)
+            and not {"venv", "--upgrade"} & set(words)
+            or any(word.startswith(">") for word in words)
+        ):
             return
+
+
+def _holds_no_list(ground: Ground) -> bool:
+    """True for images of NVIDIA for Jetson and of PyTorch whose Dockerfile copies nothing and goes nowhere."""
+    known = ground.base.repository == "pytorch/pytorch" or ground.base.repository.startswith("nvcr.io/nvidia/l4t-")
+    return known and not ground.copies and not any(part.keyword == "WORKDIR" for part in ground.instructions)
 
 
 def _with_moves(ground: Ground) -> Iterator[tuple[ShellCommand, bool]]:

@@ -28,3 +28,78 @@ class OldPipSource:
     pip: Version
     because: str
     sources: tuple[str, ...]
+
+
+@table("image/system_pips.csv", "os_id")
+@record
+class SystemPip:
+    """The release of pip that a distribution has as python3-pip."""
+
+    os_id: str
+    pip: Version
+    sources: tuple[str, ...]
+
+
+@table("image/pip_words.csv", "word")
+@record
+class PipWord:
+    """An option of `pip install`, or a command of pip, that it has since a release."""
+
+    word: str
+    since: Version
+    sources: tuple[str, ...]
+
+
+@table("image/renamed_switches.csv", "repository", "switch")
+@record
+class RenamedSwitch:
+    """A switch at which the configuration of a project's newest state stops; it is called `now` today."""
+
+    repository: str
+    switch: str
+    now: str
+    sources: tuple[str, ...]
+
+
+@table("image/system_links.csv", "package", "path")
+@record
+class SystemLink:
+    """A path that a package of Debian and Ubuntu has; `but` are the releases in which it has not."""
+
+    package: str
+    path: str
+    but: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@table("image/newer_companions.csv", "package", "versions", "companion")
+@record
+class NewerCompanion:
+    """Releases of a package that cannot be imported beside a `companion` of today, and that do not bound it.
+
+    `since`: the first release of it that does not suit them; pip takes that or a later one from a `python` on.
+    `held_by`: packages that bound it where they are bounded themselves, or in one release: transformers==4.34.
+    """
+
+    package: str
+    versions: str
+    companion: str
+    since: Version
+    python: Version
+    held_by: tuple[str, ...]
+    because: str
+    sources: tuple[str, ...]
+
+
+@table("image/repository_needs.csv", "repository")
+@record
+class RepositoryNeed:
+    """A package that the newest state of a project on GitHub imports, and that pip does not install with it.
+
+    One of the `words` in the file says that something may bring it.
+    """
+
+    repository: str
+    package: str
+    words: tuple[str, ...]
+    sources: tuple[str, ...]

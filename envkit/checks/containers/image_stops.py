@@ -239,8 +239,10 @@ TOOL_OPTION = image_fault(
     doc="""Every option is one that its program accepts, and those that it needs are there.
 
     `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` asks
-    nothing and has no -y; its newest releases have dropped --global-option and --install-option. Notebook 7 has
-    no `jupyter nbextension`, and Poetry 2 no --no-dev. Without an environment, `uv pip install` needs --system.""",
+    nothing and has no -y, and `pip uninstall` needs it; pip's newest releases have dropped --global-option and
+    --install-option, and the pip of a distribution does not have the newest options yet. Notebook 7 has no
+    `jupyter nbextension`, and Poetry 2 no --no-dev, and no `export` without its plugin. Without an environment,
+    `uv pip install` needs --system.""",
     fix="Remove the option.",
     references=(
         "https://docs.astral.sh/uv/reference/cli/#uv-sync",
@@ -253,14 +255,36 @@ WORD_UNKNOWN = image_fault(
     title="A command has a word that its shell or program cannot read",
     doc="""Every program, substitution, and requirement in a command is one that its shell or program knows.
 
-    RUN uses /bin/sh, which is dash on Debian and Ubuntu: it stops with "Bad substitution" at ${NAME/old/new}, which
-    only bash knows. pip stops at a requirement whose version is not valid. The server that is the ENTRYPOINT of a base
+    RUN uses /bin/sh, which is dash on Debian and Ubuntu: it stops with "Bad substitution" at ${NAME/old/new}, and has
+    no `source`, `[[` and `pipefail`, which only bash knows. `conda activate` works in a shell that has read conda's
+    functions. pip stops at a requirement whose version is not valid. The server that is the ENTRYPOINT of a base
     image gets the words of CMD as its arguments.""",
     fix="Correct the word.",
     references=(
         "https://docs.docker.com/reference/dockerfile/#shell",
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
+)
+PATH_EXISTS = image_fault(
+    "image.path-exists",
+    title="A link is made at a path that is there already",
+    doc="""`ln -s` without -f makes a link only where nothing is.
+
+    The package python3-pip of newer releases has both /usr/bin/pip3 and /usr/bin/pip, and everything of Python in apt
+    brings /usr/bin/python3. Images of Python's own project have python, python3, pip and pip3 in
+    /usr/local/bin.""",
+    fix="Write ln -sf, or leave the command out.",
+    references=("https://www.gnu.org/software/coreutils/manual/html_node/ln-invocation.html",),
+)
+LIBRARY_MISSING = image_fault(
+    "image.library-missing",
+    title="A package loads a library of the system that the image does not have",
+    doc="""Every library that a package of pip loads from the system is in the image.
+
+    opencv-python and opencv-contrib-python show windows, and load libGL.so.1: without it, `import cv2` stops. Plain
+    images of distributions, of nvidia/cuda, and the slim ones of Python do not have it.""",
+    fix="Install opencv-python-headless, or libgl1 with apt-get.",
+    references=threads("opencv/opencv-python#370", "fireform-core/FireForm#184"),
 )
 SERVICE_AT_BUILD = image_fault(
     "image.service-at-build",

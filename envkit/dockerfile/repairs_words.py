@@ -1,0 +1,92 @@
+"""What may put right a word that a program cannot read: options, switches, links, shells, bounds of companions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import line_of
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+Changes = Iterator[tuple[Sequence[str], str]]
+
+_UNINSTALL = regex(r"\b(pip[\d.]*\s+uninstall)\b(?!\s+-y)")
+_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
+_LINK = regex(r"\bln\s+-(\w*s\w*)\b")
+_POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
+_NOW = regex(r"Write -D(\w{1,40})=ON")
+_BOUND = regex(r"Add '([\w-]{1,60}<[\d.]{1,20})'")
+_FROM = regex(r"(?i)\s*FROM\s")
+_SHELL = 'SHELL ["/bin/bash", "-c"]'
+
+
+def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """-y for a removal, Poetry's plugin, the new name of a switch; otherwise the command without the option."""
+    index = line_of(finding) - 1
+    for at in range(index, min(index + _FEW, len(lines))):
+        changed = _UNINSTALL.sub(r"\1 -y", lines[at], count=1)
+        if changed != lines[at]:
+            yield _other(lines, at, changed), "added -y to pip uninstall"
+            break
+    for at, line in enumerate(lines):
+        if "Poetry" in finding.title and _POETRY.search(line):
+            yield _other(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)), "added Poetry's plugin"
+    word = finding.subject.partition(": ")[2]
+    now = _NOW.search(finding.remedy.advice if finding.remedy is not None else "")
+    if now is not None and word in lines[index]:
+        yield (
+            _other(lines, index, lines[index].replace(word, f"-D{now[1]}=ON", 1)),
+            f"replaced {word} with -D{now[1]}=ON",
+        )
+    elif word.startswith("-") and f" {word}" in lines[index]:
+        yield _other(lines, index, lines[index].replace(f" {word}", "", 1)), f"removed {word}"
+
+
+def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """ln -sf for ln -s."""
+    index = line_of(finding) - 1
+    changed = _LINK.sub(r"ln -\1f", lines[index], count=1)
+    if changed != lines[index]:
+        yield _other(lines, index, changed), f"replaced what was there in line {index + 1}: ln -sf"
+
+
+def read_by_bash(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """bash as the shell of the stage, where a word is one of bash."""
+    if not finding.title.startswith("only bash knows"):
+        return
+    index = line_of(finding) - 1
+    place = next((at for at in range(index, -1, -1) if _FROM.match(lines[at])), None)
+    if place is not None:
+        yield [*lines[: place + 1], _SHELL, *lines[place + 1 :]], "chose bash as the shell of RUN"
+
+
+def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The bound of a companion that a finding names, in the command that installs the package."""
+    bound = _BOUND.search(finding.remedy.advice if finding.remedy is not None else "")
+    index = line_of(finding) - 1
+    if bound is None:
+        return
+    for at in range(index, max(index - _FEW, -1), -1):
+        changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
+        if changed != lines[at]:
+            yield _other(lines, at, changed), f"bounded {bound[1]}"
+            return
+
+
+def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The build of OpenCV that loads no libGL."""
+    index = line_of(finding) - 1
+    name = finding.title.partition(" ")[0]
+    if name in lines[index] and "headless" not in lines[index]:
+        yield _other(lines, index, lines[index].replace(name, f"{name}-headless", 1)), f"chose {name}-headless"
+
+
+def _other(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
+    return [*lines[:index], line, *lines[index + 1 :]]
+
+
+_FEW = 6  # lines of one command

@@ -1,0 +1,77 @@
+"""Where a package of pip loads a library of the system that nothing brings: OpenCV with windows, and libGL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import package_subject, stop
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.stops_packages import asks_only
+from envkit.dockerfile.stops_sources import BRINGS, is_harmless
+from envkit.tables.codes import limit
+
+_WITHOUT_GL = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})
+_WITH_WINDOWS = frozenset({"opencv-contrib-python", "opencv-python"})
+# They bring the build without windows, which replaces the other one's files.
+_MAY_REPLACE = regex(r"headless|albu|easyocr|rembg|roboflow|unstructured|nougat|docling|conda|mamba|\.sh\b|ansible")
+_BRINGS_GL = regex(r"ffmpeg|libgl1.*|mesa.*|xvfb|.*opengl.*|libgl[ue].*|.*egl.*|graphviz")
+_OF_PYTHON = regex(
+    r"(?:lib)?python3[\w.-]{0,40}|build-essential|gcc|g\+\+|make|pkg-config|libs[mn][\w.-]{0,20}|libx[\w.-]{0,20}|libgomp1"
+)
+
+
+def library_missing(ground: Ground) -> Iterator[Finding]:
+    """The first OpenCV with windows in an image in which nothing brings libGL."""
+    if not ground.first or not _is_without(ground) or ground.reads_unseen or ground.tells & {"copied", "bind"}:
+        return
+    texts = " ".join((*ground.texts, *(text for _, text in ground.copies)))
+    names = " ".join(normalized(one.name) for step in ground.steps for one in step.packages)
+    if _MAY_REPLACE.search(texts) or _MAY_REPLACE.search(names) or BRINGS.search(texts):
+        return
+    given = [word for command in ground.steps for word in command.of_apt]
+    if not all(word.startswith("-") or _is_lean(word) for word in given):
+        return
+    for step in ground.steps:
+        for package in step.packages:
+            if _loads_gl(package, ground, step):
+                yield stop(
+                    faults.LIBRARY_MISSING,
+                    f"{package.name} loads libGL.so.1, and nothing in this image brings it",
+                    package_subject(package),
+                    impact="It installs, and stops when cv2 is imported: libGL.so.1 is not found.",
+                    sources=("github-opencv-opencv-python-370",),
+                )
+                return
+
+
+def _is_without(ground: Ground) -> bool:
+    """True for an image that has no libGL itself."""
+    if ground.of_python:
+        return "alpine" not in ground.base.tag
+    apt = ground.base.system is not None and ground.base.system.package_manager == "apt"
+    return (ground.plain and apt) or ground.base.repository in _WITHOUT_GL
+
+
+def _is_lean(word: str) -> bool:
+    """True for a package of which it is known that it brings no libGL."""
+    name = word.partition("=")[0]
+    return _BRINGS_GL.fullmatch(name) is None and (
+        _OF_PYTHON.fullmatch(name) is not None or is_harmless(name, lean=True)
+    )
+
+
+def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
+    """Whether pip certainly takes a release that loads it: older ones have their windows from another library."""
+    if package.tool != "pip" or normalized(package.name) not in _WITH_WINDOWS or package.marker or package.held:
+        return False
+    python = ground.pythons.of(package.caller, step.place)
+    if python is None:
+        return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
+    if python.release(2) < limit("python-of-opencv-with-libgl"):
+        return False
+    return not package.spec or asks_only(package, f">={limit('opencv-with-libgl')}")
