@@ -10,7 +10,8 @@ from envkit.ingest.text import Text
 _REACH = 300  # characters before a mention, of its own line
 _BEHIND = 240  # characters behind it
 _WAS_SO = regex(  # `earlier I had "…" and "…", gone with the new driver`: what is told of another time
-    r"\b(?:earlier|before|previously|formerly|once|back then|at first|initially|früher|vorher|zuerst)\b[^.\n]{0,60}"
+    r"\b(?:earlier|before|previously|formerly|once|back then|at first|initially|früher|vorher|zuerst|erst|anfangs)\b"
+    r"[^.\n]{0,60}"
     r"\b(?:I|we|it|this|there|ich|wir)\b[^.\n]{0,24}\b(?:had|got|saw|gave|was|were|showed|printed|hatte\w{0,2}|kam)\b"
     r"[^.\n]{0,60}$",
     re.IGNORECASE,
@@ -64,7 +65,28 @@ _CURED_LATER = regex(  # `…, 卸载后重装就好了`, `… больше не
     r"|Ruhe)|behoben"
     r"|gelöst)\b"
     r"|(?:(?!\b(?:comment|pourquoi|mais)\b|\?)[^\n]){0,120}?\b(?:résolu|plus jamais|a disparu)\b"
-    r"|(?:(?!\b(?:cómo|como|por qué|pero)\b|\?)[^\n]){0,120}?\b(?:solucionado|resuelto|ya no (?:sale|aparece|pasa))\b",
+    r"|(?:(?!\b(?:cómo|como (?:puedo|hago|lo|se)|por qué|pero)\b|\?)[^\n]){0,120}?"
+    r"\b(?:solucionado|resuelto|ya no (?:sale|aparece|pasa)|y (?:listo|ya est[áa]|arreglado))\b",
+    re.IGNORECASE,
+)
+_AS_HISTORY = regex(  # `History: in May …`, `What went wrong at first: …`: the line tells of the past, by its own words
+    r"\W{0,6}(?:history|background|backstory|Vorgeschichte|historique|antecedentes)\b ?:(?! ?\?)"
+    r"|\W{0,6}what (?:went wrong|failed|broke)(?: (?:at first|before|earlier|initially|back then|last \w{3,6}))?\b"
+    r"[^:\n?]{0,60}:",
+    re.IGNORECASE,
+)
+_NO_END = regex(
+    r"\b(?:again|still|now|until|since then|today|persists?|returned|is back|comes? back|noch immer|wieder)\b|\?",
+    re.IGNORECASE,
+)
+_WAS_THEN = regex(  # `…, that was torch 2.6 - history`, `…, the new one does not have it`
+    r"(?:(?!\b(?:but|still|again)\b)[^\n]){0,80}?(?:"
+    r"\bthat was (?:with |on |in |under |still )?(?:the )?[\w .+-]{2,40}?(?: ?[-,(] ?|, which is )"
+    r"(?:history|long gone|the past)\b"
+    r"|\b(?:does(?:n't| not)|do(?:n't| not)|no longer) (?:have|show|give|print|do|produce) (?:it|that|this)\b"
+    r"(?: any ?more)?[.!])"
+    r"|(?:(?!\b(?:aber|noch|wieder)\b)[^\n?]){0,60}?[.,;] (?:Mit|Nach|Seit|With|After|Since) [^.\n?]{2,60}"
+    r"\b(?:weg|gone|behoben|erledigt)\b[.!]?",
     re.IGNORECASE,
 )
 _REACH_OF_CURE = 110  # characters before the end of a line
@@ -73,7 +95,8 @@ _RELEASE_NOTE = regex(r"\s{0,12}[-*•] (?:Fix(?:ed|es)?|Resolved|Worked around)
 
 def of_others(text: Text, start: int) -> bool:
     """Whether what stands at `start` used to be so, is quoted from another machine, or is of release notes."""
-    if _RELEASE_NOTE.match(text.line_at(start)):
+    line = text.line_at(start)
+    if _RELEASE_NOTE.match(line) or (_AS_HISTORY.match(line) and _NO_END.search(line) is None):
         return True
     return _USED_TO.search(text.whole, _first(text, start), start) is not None
 
@@ -92,7 +115,7 @@ def cured_since(text: Text, start: int, end: int) -> bool:
         return True
     if not text.line_at(start).isascii() and _CURED_LATER.match(*behind):
         return True
-    if _REPLACED.match(*behind) or _CURED_BY.match(*behind):
+    if _REPLACED.match(*behind) or _CURED_BY.match(*behind) or _WAS_THEN.match(*behind):
         return True
     before = _WAS_SO.search(text.whole, _first(text, start), start)
     return before is not None and _NO_MORE.match(text.whole, end, end + _BEHIND) is not None

@@ -159,7 +159,8 @@ _SINCE_FINE = regex(
 _SOLVED = regex(
     r"\W{0,4}(?:\[?(?:re|tip|guide|update)\]?:? )?[\[(【]?(?:solved|fixed|gelöst|résolu|resuelto|risolto|решено"
     r"|已解决|解決済み?)\b"
-    r"(?! ?\?)",
+    r"(?! ?\?)"
+    r"|[^\n?]{4,160}? ?(?:->|=>|→|:|-) {0,3}(?:works|working|running|fine|solved|fixed|ok) now\b(?! ?\?)",
     re.IGNORECASE,
 )
 _GUIDE = regex(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.command import CAPABILITIES, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip
@@ -70,7 +70,7 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return Remedy(
         f"{why}, which decide which of its libraries are mounted. They are set when a container is created.",
-        (run("docker", "run", "--gpus", "all", "-e", f"{_VARIABLE}={value}", "IMAGE"),),
+        (run("docker", "run", "--gpus", "all", "-e", CAPABILITIES(f"{_VARIABLE}={value}"), "IMAGE"),),
     )
 
 

@@ -58,6 +58,9 @@ CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
 CONDA_SPEC = Form(
     "a package of conda", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
 )
+CAPABILITIES = Form(
+    "a setting of the driver's capabilities", r"NVIDIA_DRIVER_CAPABILITIES=[a-z]{1,12}(?:,[a-z]{1,12}){0,5}"
+)
 FILE = Form("the name of a file", r"[A-Za-z0-9][A-Za-z0-9._+-]{0,150}")
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")

@@ -10,6 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
+from envkit.checks.engine.own_pythons import by_own_python, is_pip
 from envkit.checks.engine.place import in_place
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.gpu.gpus import gpus_of
@@ -47,47 +48,13 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
     "apt-mark hold": "To undo the hold, run the same command with unhold.",
 }
-_OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
-    "comfyui-portable": (".\\python_embeded\\python.exe", ""),
-    "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
-}
 
 
 def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
-    given = _by_own_python(environment, in_place(environment, given))
+    given = by_own_python(environment, in_place(environment, given))
     given = _inside(environment, _by_project(environment, _by_system(environment, given)))
     return _with_words(given, _words_on_loss(environment, given))
-
-
-def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
-    """With the Python of the program where a command would take whichever is first on PATH."""
-    programs = managers(environment)
-    of_windows, elsewhere = next((places for name, places in _OWN_PYTHONS.items() if name in programs), ("", ""))
-    own = of_windows if on_windows(environment) else elsewhere if environment.system.os.known else ""
-    steps = tuple(_called_by(own, step) for step in given.steps) if own else given.steps
-    if steps == given.steps and "bundled-python" in programs and any(map(_is_pip, given.steps)):
-        return Remedy(
-            f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
-            "are.",
-            given.steps,
-        )
-    if steps == given.steps:
-        return given
-    return Remedy(
-        f"{given.advice} Run it in the program's directory, because the command names the Python there.", steps
-    )
-
-
-def _called_by(own: str, step: Command) -> Command:
-    """The command with this Python, also where a shell line asks Python for a folder."""
-    if _is_pip(step):
-        return replace(step, words=(own, *step.words[1:]))
-    return replace(step, shell=step.shell.replace("$(python -c ", f"$({own} -c ")) if step.shell else step
-
-
-def _is_pip(step: Command) -> bool:
-    return step.words[:3] == ("python", "-m", "pip")
 
 
 def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
@@ -343,7 +310,7 @@ def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | Non
 
 
 def _in_cell(step: Command) -> Command:
-    if _is_pip(step):
+    if is_pip(step):
         return replace(step, words=("%pip", *step.words[3:]))
     return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
 

@@ -10,7 +10,7 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import FILE, NAME, VERSION, Command, fixed, run
+from envkit.checks.engine.command import FILE, NAME, PYTHON, VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
@@ -94,7 +94,7 @@ def _by_the_python_in_its_name(environment: Environment, messages: tuple[Message
         f"The file is for Python {wanted} (cp{file['major']}{file['minor']} in its name), and the pip that was called "
         "belongs to another Python: let that one run its own pip. If it is not installed, create an environment "
         f"with it (uv venv --python {wanted}), or download the file for your Python.",
-        (run(f"python{wanted}", "-m", "pip", "install", FILE(file[0])),),
+        (run(PYTHON(f"python{wanted}"), "-m", "pip", "install", FILE(file[0])),),
     )
 
 

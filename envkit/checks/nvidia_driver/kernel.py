@@ -114,11 +114,7 @@ _AZURE = (
     fixed("az vm update --resource-group GROUP --name VM --enable-secure-boot false"),
     fixed("az vm start --resource-group GROUP --name VM"),
 )
-
-
 _STOPS = "Rebooting stops everything running on the machine."
-
-
 _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
 
 

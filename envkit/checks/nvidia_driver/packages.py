@@ -171,7 +171,7 @@ def _library_versions(environment: Environment) -> dict[str, str]:
 def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     version = installed(environment)
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
-    return remedy(
+    given = remedy(
         environment,
         "Keep one installation: remove the runfile driver, reinstall every driver package (removing the runfile driver "
         "deletes files with the same names), and reboot."
@@ -181,6 +181,7 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
         "reboot",
         branch=version.major if version else None,
     )
+    return given if len(given.steps) > 1 else Remedy(given.advice)  # a reboot alone cures nothing
 
 
 def _versions_differ(packages: tuple[SystemPackage, ...]) -> bool:
