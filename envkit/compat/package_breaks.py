@@ -35,8 +35,8 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
 
 
 def _against(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, PackageBreak]]:
-    mended = "[" in package and "post" in spec  # a post release has other extras
-    rows = _rows().get(package, ()) if not mended else ()
+    amended = "[" in package and "post" in spec  # a post release has other extras
+    rows = _rows().get(package, ()) if not amended else ()
     wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
         there = beside.get(other.package)

@@ -17,8 +17,8 @@ from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot, over
-from envkit.ingest.mended import HARDWARE, mended_from
 from envkit.ingest.needed import needed
+from envkit.ingest.repaired import HARDWARE, repaired_from
 from envkit.ingest.sentences import asserted, denied, is_well
 from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.ingest.trouble import fine_from
@@ -120,7 +120,7 @@ def _over_from(text: Text, signature: Signature) -> tuple[int, int]:
     end = ended(text, signature.signature)
     told = max(end, fine_from(text))
     hardware = signature.signature.partition("/")[0] in HARDWARE
-    return told, max(end, mended_from(text)) if hardware else told
+    return told, max(end, repaired_from(text)) if hardware else told
 
 
 def _of_kernel(text: Text, match: re.Match[str]) -> bool:

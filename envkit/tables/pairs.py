@@ -27,6 +27,7 @@ class CondaCode:
 
     framework: str
     cuda: Version
+    first: Version  # release of the framework that it is certainly compiled for
     sass: tuple[ComputeCapability, ...]
     ptx: tuple[ComputeCapability, ...]
     sources: tuple[str, ...]

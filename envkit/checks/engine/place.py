@@ -1,4 +1,4 @@
-"""Commands for the place that a text names: its image, the kubectl of its cluster, its modules."""
+"""Commands for the place that a text names: its image, its program's Python, its cluster's kubectl and modules."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ _CONDA_PREFIX = regex(r"(?P<prefix>/.{1,200}/envs/[\w.-]{1,60})/bin/python[\d.]*
 _BLANK = "IMAGE"  # where a command starts an image that the text may name
 _KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what is before kubectl there
 _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
+_OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
+    "comfyui-portable": (".\\python_embeded\\python.exe", ""),
+    "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
+}
 _TOOLKIT = ("envkit", "install", "--cuda")
 _SET_BY_MODULE = "/usr/local/cuda"  # of variables that a module sets itself
 _MODULES = (
@@ -90,3 +94,34 @@ def _by_modules(given: Remedy) -> Remedy:
 def _module(version: Version) -> Iterator[Command]:
     yield fixed("module avail cuda cudnn")
     yield run("module", "load", MODULE(f"cuda/{version.release(2)}"))
+
+
+def by_own_python(environment: Environment, given: Remedy) -> Remedy:
+    """With the Python of the program where a command would take whichever is first on PATH."""
+    programs = managers(environment)
+    of_windows, elsewhere = next((places for name, places in _OWN_PYTHONS.items() if name in programs), ("", ""))
+    own = of_windows if on_windows(environment) else elsewhere if environment.system.os.known else ""
+    steps = tuple(_called_by(own, step) for step in given.steps) if own else given.steps
+    if steps == given.steps and "bundled-python" in programs and any(map(is_pip, given.steps)):
+        return Remedy(
+            f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
+            "are.",
+            given.steps,
+        )
+    if steps == given.steps:
+        return given
+    return Remedy(
+        f"{given.advice} Run it in the program's directory, because the command names the Python there.", steps
+    )
+
+
+def _called_by(own: str, step: Command) -> Command:
+    """The command with this Python, also where a shell line asks Python for a folder."""
+    if is_pip(step):
+        return replace(step, words=(own, *step.words[1:]))
+    return replace(step, shell=step.shell.replace("$(python -c ", f"$({own} -c ")) if step.shell else step
+
+
+def is_pip(step: Command) -> bool:
+    """True for a call of pip by whichever python is first on PATH."""
+    return step.words[:3] == ("python", "-m", "pip")

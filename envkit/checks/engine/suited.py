@@ -10,8 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
-from envkit.checks.engine.own_pythons import by_own_python, is_pip
-from envkit.checks.engine.place import in_place
+from envkit.checks.engine.place import by_own_python, in_place, is_pip
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.nvidia_driver.driver_state import installed

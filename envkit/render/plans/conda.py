@@ -5,6 +5,7 @@ from __future__ import annotations
 from json import dumps
 
 from envkit.base.names import requirement_name
+from envkit.base.versions import Version
 from envkit.documents.packages import PackageList, in_one_file
 from envkit.tables.loader import read
 from envkit.tables.pairs import CondaCode
@@ -14,12 +15,16 @@ _FRAMEWORK, _PACKAGE = "pytorch", "torch"
 
 def _compiled_by_conda_forge(packages: PackageList) -> list[str]:
     """That conda-forge has builds of its own, by CUDA, which hold code for other GPUs than the wheels."""
-    known = [str(row.cuda) for row in read(CondaCode) if row.framework == _FRAMEWORK]
-    if not any(requirement_name(line) == _PACKAGE for line, _ in packages.requirements):
+    lines = [line for line, _ in packages.requirements if requirement_name(line) == _PACKAGE]
+    release = Version.find(lines[0].partition("==")[2]) if lines else None
+    rows = [row for row in read(CondaCode) if row.framework == _FRAMEWORK]
+    *others, newest = [str(row.cuda) for row in rows if release is not None and row.first <= release] or [""]
+    if not newest:
         return []
+    beside = f" (or {', '.join(others)})" if others else ""
     return [
-        f"# conda-forge also compiles it: pytorch-gpu with cuda-version={known[-1]} (or {', '.join(known[:-1])}).",
-        f"# Where conda sees no GPU, it takes the CPU build unless CONDA_OVERRIDE_CUDA={known[-1]} is set.",
+        f"# conda-forge also compiles it: pytorch-gpu with cuda-version={newest}{beside}.",
+        f"# Where conda sees no GPU, it takes the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
     ]
 
 

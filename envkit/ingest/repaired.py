@@ -28,7 +28,7 @@ _PART = (
     r"|[Gg]rafikkarte|[Kk]abel|alimentation|carte|fuente|tarjeta)"
 )
 _DONE = r"(?:replaced|exchanged|swapped(?: out)?|re-?seated|repaired|renewed|RMA'?e?d|getauscht|ersetzt|remplacée?)"
-_MENDED = regex(
+_REPAIRED = regex(
     rf"\b{_PART}\b[^.;?!]{{0,50}}?\b(?:was|were|is|are|has been|have been|got|wurde)\b[^.;?!]{{0,24}}?\b{_DONE}\b"
     rf"|\b{_DONE}\b[^.;?!]{{0,50}}?\b{_PART}\b|\b{_PART} (?:was |were )?{_DONE}\b"
     rf"|\b(?:put in|fitted|installed|built in|bought|got|with|replacement) (?:an? |the |my )?(?:brand[- ])?new\b"
@@ -56,14 +56,14 @@ _BACK = regex(
 )
 
 
-def mended_from(text: Text) -> int:
+def repaired_from(text: Text) -> int:
     """Where a text comes to a present in which what a log told of hardware is over; -1 where it does not."""
-    place = mended(text)
+    place = repaired(text)
     return fine_since(text) if place < 0 else max(fine_from(text), place, used(text), *answers_of_driver(text))
 
 
 @kept
-def mended(text: Text) -> int:
+def repaired(text: Text) -> int:
     """The last place at which somebody says that a part was replaced, and nowhere that it changed nothing; else -1."""
     if any(_BACK.search(line) for _, line in written(text)):
         return -1
@@ -81,7 +81,7 @@ def _places(text: Text) -> Iterator[int]:
     for index, line in lines.items():
         start = 0
         for sentence in _SENTENCES.split(f"{line} {lines.get(index + 1, '')}"):
-            match = _MENDED.search(sentence)
+            match = _REPAIRED.search(sentence)
             if match and start <= len(line) and not _undone(sentence, match.end()):
                 yield text.start(index)
             start += len(sentence)
