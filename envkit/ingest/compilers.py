@@ -35,6 +35,7 @@ _BUILD_STOPS = regex(
 _BUILD_WORDS = (
     "CUDA_HOME",
     "nvcc ",
+    "nvcc: ",
     "uilding wheel",
     "CUDA toolset",
     "cudatoolkit_dir",

@@ -200,7 +200,8 @@ def test_texts_may_be_mixed() -> None:
         found = {message.signature for message in environment.messages.get()}
         whole = mixed.lower()  # a row does not count next to the words of its column `unless`
         ruled_out = {row.signature for row in read(Signature) if any(word in whole for word in row.unless)}
-        silent = {"nouveau-loaded/probe-routine", *over, *ruled_out}
+        elsewhere = "framework-sees-no-gpu/told-available"  # of another host's prompt, where nobody complains
+        silent = {"nouveau-loaded/probe-routine", elsewhere, *over, *ruled_out}
         assert found >= {*first.signatures, *second.signatures} - silent, (first, second)
 
 

@@ -28,6 +28,7 @@ _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a
 _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
 _SEABIOS = "SeaBIOS"
+_LOG_LINE = regex(r"\[ {0,8}\d|[A-Z][a-z]{2} {1,2}\d|\d{4}-\d\d|pcieport |nvidia ")
 _HARMLESS = "correct"  # corrected, correctable: the link repaired it
 _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
@@ -220,7 +221,8 @@ def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> 
 def _one_corrected(environment: Environment, messages: tuple[Message, ...]) -> bool:
     """Whether all that is shown is one corrected error, which any link has now and then."""
     found = [match.group(1).lower() for one in messages for match in _SEVERITY.finditer(one.text)]
-    return found == ["corrected"] and not seen(environment, "pcie-link-errors", "detail-multiple")
+    logged = all(map(_LOG_LINE.match, (one.text for one in messages)))  # and nobody says how many there are
+    return found == ["corrected"] and logged and not seen(environment, "pcie-link-errors", "detail-multiple")
 
 
 def _alone(environment: Environment, matrix: Matrix) -> bool:
