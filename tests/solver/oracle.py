@@ -356,7 +356,17 @@ class Oracle:
                 first = [row for row in self.matrix.cudnns if row.version.parts[0] == oldest.parts[0]]
                 return not all(self.older_than(row.cuda, gpu) for row in first)
             return not rows or any(cudnn_has(row, gpu) for row in rows if self.cuda_knows(row.cuda, gpu))
+        if self.cudnn_came_later(build.cudnn, build.cuda, gpu):
+            return False
         return not rows or any(cudnn_has(row, gpu) for row in rows)
+
+    def cudnn_came_later(self, cudnn: Version, cuda: Version, gpu: ComputeCapability) -> bool:
+        """Whether NVIDIA lists the GPU for this major of cuDNN from a later major of CUDA on, and for no earlier one."""
+        alike = [row for row in self.matrix.cudnns if row.version.parts[0] == cudnn.parts[0]]
+        bounded = [row for row in alike if row.max_compute_capability is not None]
+        majors = [row.cuda.parts[0] for row in bounded if cudnn_lists(row, gpu)]
+        own = [row for row in bounded if row.cuda.parts[0] == cuda.parts[0]]
+        return bool(majors) and bool(own) and min(majors) > cuda.parts[0]
 
     def older_than(self, cuda: Version, gpu: ComputeCapability) -> bool:
         """Whether every toolkit of a line is older than the GPU."""
@@ -572,6 +582,12 @@ def compiles(gpu: ComputeCapability, target: ComputeCapability) -> bool:
 def cudnn_has(row: CudnnRelease, gpu: ComputeCapability) -> bool:
     low, high = row.min_compute_capability, row.max_compute_capability
     return not (low is not None and pair(gpu) < pair(low)) and not (high is not None and gpu.major > high.major)
+
+
+def cudnn_lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:
+    """Whether a GPU is between the oldest and the newest that NVIDIA lists."""
+    low, high = row.min_compute_capability, row.max_compute_capability
+    return high is not None and (low is None or pair(gpu) >= pair(low)) and pair(gpu) <= pair(high)
 
 
 def made_for(row: CudnnRelease, cuda: Version) -> bool:
