@@ -361,7 +361,7 @@ class Oracle:
         return not rows or any(cudnn_has(row, gpu) for row in rows)
 
     def cudnn_came_later(self, cudnn: Version, cuda: Version, gpu: ComputeCapability) -> bool:
-        """Whether NVIDIA lists the GPU for this major of cuDNN from a later major of CUDA on, and for no earlier one."""
+        """Whether NVIDIA lists the GPU for this major of cuDNN with a later major of CUDA, and with no earlier one."""
         alike = [row for row in self.matrix.cudnns if row.version.parts[0] == cudnn.parts[0]]
         bounded = [row for row in alike if row.max_compute_capability is not None]
         majors = [row.cuda.parts[0] for row in bounded if cudnn_lists(row, gpu)]
@@ -587,7 +587,7 @@ def cudnn_has(row: CudnnRelease, gpu: ComputeCapability) -> bool:
 def cudnn_lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:
     """Whether a GPU is between the oldest and the newest that NVIDIA lists."""
     low, high = row.min_compute_capability, row.max_compute_capability
-    return high is not None and (low is None or pair(gpu) >= pair(low)) and pair(gpu) <= pair(high)
+    return low is not None and high is not None and pair(low) <= pair(gpu) <= pair(high)
 
 
 def made_for(row: CudnnRelease, cuda: Version) -> bool:
