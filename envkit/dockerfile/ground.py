@@ -153,6 +153,21 @@ class Ground:
         return self.plain or self.of_python
 
     @property
+    def has_apt(self) -> bool:
+        """True where the image is known to be of a distribution with apt."""
+        return self.base.system is not None and self.base.system.package_manager == "apt"
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The texts of its RUNs, and of each COPY and ADD."""
+        return (*self.texts, *(text for _, text in self.copies))
+
+    @property
+    def specs(self) -> dict[str, str]:
+        """The packages that the commands install, each with what is asked of its release."""
+        return {normalized(one.name): one.spec for step in self.steps for one in step.packages}
+
+    @property
     def bounded(self) -> set[str]:
         """The packages of which some command bounds or pins the release."""
         return {normalized(one.name) for step in self.steps for one in step.packages if is_bounded(one.spec)}

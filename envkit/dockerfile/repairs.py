@@ -20,6 +20,7 @@ from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
     option_put_right,
+    other_line,
     read_by_bash,
     without_windows,
 )
@@ -102,10 +103,6 @@ def _start(lines: Sequence[str], index: int) -> int:
     return index
 
 
-def _other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
-    return [*lines[:index], line, *lines[index + 1 :]]
-
-
 # ---- the base image
 
 
@@ -158,7 +155,7 @@ class _From:
     def other(self, image: str) -> tuple[Sequence[str], str]:
         """The lines with another image, and what of them is other."""
         line = self.lines[self.index].replace(self.base.image, image, 1)
-        return _other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
+        return other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
 
 
 def _from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
@@ -222,7 +219,7 @@ def _with_lists(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Itera
     index = line_of(finding) - 1
     changed = _INSTALLS.sub(lambda found: f"{found[1]} update && {found[0]}", lines[index], count=1)
     if changed != lines[index]:
-        yield _other_line(lines, index, changed), f"added apt-get update to line {index + 1}"
+        yield other_line(lines, index, changed), f"added apt-get update to line {index + 1}"
 
 
 def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -232,7 +229,7 @@ def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
         if python is not None and _SCRIPT in line and "://" in line and "/pip/" not in line:
             name = f"/pip/{python.release(2)}{_SCRIPT}"
             yield (
-                _other_line(lines, index, line.replace(_SCRIPT, name, 1)),
+                other_line(lines, index, line.replace(_SCRIPT, name, 1)),
                 f"chose get-pip.py for Python {python.release(2)}",
             )
 
@@ -241,7 +238,7 @@ def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
     for index in range(line_of(finding) - 1, _start(lines, line_of(finding) - 1) - 1, -1):
         changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
         if changed != lines[index]:
-            yield _other_line(lines, index, changed), "added --no-build-isolation"
+            yield other_line(lines, index, changed), "added --no-build-isolation"
             return
 
 
@@ -289,7 +286,7 @@ def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Itera
         suffix = torch["version"].partition("+")[2]
         tail = f"+{suffix}" if suffix and "+" in named["version"] else ""
         other = f"{named['name']}=={fit[-1].version}{tail}"
-        yield _other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
+        yield other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
 
 
 def _clash_settled(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:

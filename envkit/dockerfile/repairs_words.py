@@ -21,6 +21,7 @@ _POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
 _NOW = regex(r"Write -D(\w{1,40})=ON")
 _BOUND = regex(r"Add '([\w-]{1,60}<[\d.]{1,20})'")
 _FROM = regex(r"(?i)\s*FROM\s")
+_FEW = 6  # lines of one command
 _SHELL = 'SHELL ["/bin/bash", "-c"]'
 
 
@@ -30,20 +31,23 @@ def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> 
     for at in range(index, min(index + _FEW, len(lines))):
         changed = _UNINSTALL.sub(r"\1 -y", lines[at], count=1)
         if changed != lines[at]:
-            yield _other(lines, at, changed), "added -y to pip uninstall"
+            yield other_line(lines, at, changed), "added -y to pip uninstall"
             break
     for at, line in enumerate(lines):
         if "Poetry" in finding.title and _POETRY.search(line):
-            yield _other(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)), "added Poetry's plugin"
+            yield (
+                other_line(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)),
+                "added Poetry's plugin",
+            )
     word = finding.subject.partition(": ")[2]
     now = _NOW.search(finding.remedy.advice if finding.remedy is not None else "")
     if now is not None and word in lines[index]:
         yield (
-            _other(lines, index, lines[index].replace(word, f"-D{now[1]}=ON", 1)),
+            other_line(lines, index, lines[index].replace(word, f"-D{now[1]}=ON", 1)),
             f"replaced {word} with -D{now[1]}=ON",
         )
     elif word.startswith("-") and f" {word}" in lines[index]:
-        yield _other(lines, index, lines[index].replace(f" {word}", "", 1)), f"removed {word}"
+        yield other_line(lines, index, lines[index].replace(f" {word}", "", 1)), f"removed {word}"
 
 
 def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -51,7 +55,7 @@ def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     index = line_of(finding) - 1
     changed = _LINK.sub(r"ln -\1f", lines[index], count=1)
     if changed != lines[index]:
-        yield _other(lines, index, changed), f"replaced what was there in line {index + 1}: ln -sf"
+        yield other_line(lines, index, changed), f"replaced what was there in line {index + 1}: ln -sf"
 
 
 def read_by_bash(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -73,7 +77,7 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     for at in range(index, max(index - _FEW, -1), -1):
         changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
-            yield _other(lines, at, changed), f"bounded {bound[1]}"
+            yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
 
 
@@ -82,11 +86,9 @@ def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> C
     index = line_of(finding) - 1
     name = finding.title.partition(" ")[0]
     if name in lines[index] and "headless" not in lines[index]:
-        yield _other(lines, index, lines[index].replace(name, f"{name}-headless", 1)), f"chose {name}-headless"
+        yield other_line(lines, index, lines[index].replace(name, f"{name}-headless", 1)), f"chose {name}-headless"
 
 
-def _other(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
+def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
+    """The lines with another one in place of that with this number."""
     return [*lines[:index], line, *lines[index + 1 :]]
-
-
-_FEW = 6  # lines of one command

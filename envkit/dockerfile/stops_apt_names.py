@@ -105,7 +105,7 @@ def _after(release: Version) -> Version:
 
 def no_names(ground: Ground) -> Iterator[Finding]:
     """The first word that cannot be the name of a package."""
-    if ground.base.system is None or ground.base.system.package_manager != "apt":
+    if not ground.has_apt:
         return
     for step in ground.steps:
         given = step.of_apt
@@ -140,7 +140,7 @@ def gone_ppas(ground: Ground) -> Iterator[Finding]:
 
 def version_cut(ground: Ground) -> Iterator[Finding]:
     """The first package that is asked for in a version without its revision, which apt takes as a whole."""
-    if ground.base.system is None or ground.base.system.package_manager != "apt":
+    if not ground.has_apt:
         return
     for step in ground.steps:
         for word in step.of_apt:

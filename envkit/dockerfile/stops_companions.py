@@ -26,7 +26,7 @@ def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     rows: dict[str, list[NewerCompanion]] = {}
     for known in read(NewerCompanion):
         rows.setdefault(known.package, []).append(known)
-    named = {normalized(one.name): one.spec for step in ground.steps for one in step.packages}
+    named = ground.specs
     for step in ground.steps:
         for package in step.packages:
             row = next(

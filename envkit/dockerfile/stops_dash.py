@@ -62,8 +62,7 @@ def bash_words(ground: Ground) -> Iterator[Finding]:
 
 def sh_is_dash(ground: Ground) -> bool:
     """True where the shell of every RUN of a stage is certainly dash."""
-    system = ground.base.system
-    apt = system is not None and system.package_manager == "apt" and ground.stock
+    apt = ground.has_apt and ground.stock
     if not ground.first or not (apt or ground.base.repository in _WITH_DASH):
         return False
     shells = any(part.keyword == "SHELL" for part in ground.instructions)

@@ -24,7 +24,7 @@ def old_key(ground: Ground) -> Iterator[Finding]:
     """The first apt-get update after NVIDIA's repository was added with the old key alone."""
     if ground.of_system(GoneCommand) or ground.base.repository == CUDA_REPOSITORY:  # whose images have the key of today
         return
-    texts = (*ground.texts, *(text for _, text in ground.copies))
+    texts = ground.written
     if not any(_OLD.search(text) for text in texts) or any(_NEW.search(text) for text in texts):
         return
     known = added = False

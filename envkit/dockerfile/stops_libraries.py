@@ -29,8 +29,8 @@ def library_missing(ground: Ground) -> Iterator[Finding]:
     """The first OpenCV with windows in an image in which nothing brings libGL."""
     if not ground.first or not _is_without(ground) or ground.reads_unseen or ground.tells & {"copied", "bind"}:
         return
-    texts = " ".join((*ground.texts, *(text for _, text in ground.copies)))
-    names = " ".join(normalized(one.name) for step in ground.steps for one in step.packages)
+    texts = " ".join(ground.written)
+    names = " ".join(ground.specs)
     if _MAY_REPLACE.search(texts) or _MAY_REPLACE.search(names) or BRINGS.search(texts):
         return
     given = [word for command in ground.steps for word in command.of_apt]
@@ -53,8 +53,7 @@ def _is_without(ground: Ground) -> bool:
     """True for an image that has no libGL itself."""
     if ground.of_python:
         return "alpine" not in ground.base.tag
-    apt = ground.base.system is not None and ground.base.system.package_manager == "apt"
-    return (ground.plain and apt) or ground.base.repository in _WITHOUT_GL
+    return (ground.plain and ground.has_apt) or ground.base.repository in _WITHOUT_GL
 
 
 def _is_lean(word: str) -> bool:

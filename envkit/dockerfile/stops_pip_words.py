@@ -74,18 +74,18 @@ def pip_word_unknown(ground: Ground) -> Iterator[Finding]:
         given = _of_pip(words)
         found = next((word for word in given if _is_newer(word, given, words_since, row)), None)
         if there and found is not None and step.command.decisive and _APT_PIP.fullmatch(words[0]):
-            since = words_since[found.partition("=")[0]].since
+            name = found.partition("=")[0]
+            known = words_since[name]
             kind = "option" if found.startswith("-") else "command"
             yield stop(
                 faults.TOOL_OPTION,
-                f"pip {row.pip} of {system.title} does not have the {kind} {found.partition('=')[0]}, which pip {since}"
-                " added",
+                f"pip {row.pip} of {system.title} does not have the {kind} {name}, which pip {known.since} added",
                 subject_of(found.line, found),
-                impact=f"The build stops with: no such option: {found.partition('=')[0]}."
+                impact=f"The build stops with: no such option: {name}."
                 if kind == "option"
                 else f'The build stops with: unknown command "{found}".',
                 fix="Leave it out, or upgrade pip first: python3 -m pip install --upgrade pip.",
-                sources=(*row.sources, *words_since[found.partition("=")[0]].sources),
+                sources=(*row.sources, *known.sources),
             )
             return
         if any(normalized(one.name) == "pip" for one in step.packages) or "ensurepip" in words:

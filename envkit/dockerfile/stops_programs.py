@@ -91,8 +91,7 @@ def _base_lacks(ground: Ground, program: str) -> bool:
     base = ground.base
     if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
-    apt = base.system is not None and base.system.package_manager == "apt"
-    return ground.plain and apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
+    return ground.plain and ground.has_apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
 
 
 def script_by_name(ground: Ground) -> Iterator[Finding]:
@@ -100,7 +99,7 @@ def script_by_name(ground: Ground) -> Iterator[Finding]:
     if not ground.first or ground.tells & {"copied", "bind"} or not (ground.stock or ground.base.own is not None):
         return
     folders = [one for one in ground.environment.get("PATH", "").split(":") if one]
-    texts = (*ground.texts, *(text for _, text in ground.copies))
+    texts = ground.written
     if any("$" not in one and "/" in one and "bin" not in one for one in folders) or "PATH=" in " ".join(ground.texts):
         return
     for step in ground.steps:

@@ -46,8 +46,8 @@ def python_too_old(ground: Ground) -> Iterator[Finding]:
 
 def needs_more(ground: Ground) -> Iterator[Finding]:
     """The first project that is installed in its newest state, which imports a package that nothing installs."""
-    texts = " ".join((*ground.texts, *(text for _, text in ground.copies)))
-    named = {normalized(one.name): one.spec for step in ground.steps for one in step.packages}
+    texts = " ".join(ground.written)
+    named = ground.specs
     for step in ground.steps:
         if "install" not in step.command.words or not step.command.decisive:
             continue

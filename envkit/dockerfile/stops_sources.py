@@ -80,7 +80,7 @@ def _lacks(ground: Ground, tool: SourceTool, step: Step) -> bool:
     """Whether a tool is certainly missing at a step: the base has none, and nothing in the stage may bring it."""
     if not ground.first or "copied" in ground.tells or not _base_lacks(ground, tool.tool):
         return False
-    texts = " ".join((*ground.texts, *ground.addresses, *(text for _, text in ground.copies)))
+    texts = " ".join((*ground.written, *ground.addresses))
     if any(word in texts for word in tool.words) or BRINGS.search(" ".join(ground.texts)):
         return False
     return tool.tool != _COMPILER or all(_brings_no_compiler(one) for one in ground.steps)

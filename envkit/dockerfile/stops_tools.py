@@ -58,7 +58,7 @@ def option_gone(ground: Ground) -> Iterator[Finding]:
 
 def export_gone(ground: Ground) -> Iterator[Finding]:
     """The first `poetry export` of a Poetry 2 to which nobody added its plugin."""
-    texts = " ".join((*ground.texts, *ground.environment, *(text for _, text in ground.copies)))
+    texts = " ".join((*ground.written, *ground.environment))
     if _EXPORT_PLUGIN in texts or "POETRY_VERSION" in texts or "poetry self" in texts or "pipx" in texts:
         return
     poetry = False

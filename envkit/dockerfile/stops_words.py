@@ -55,7 +55,7 @@ def misspelled(ground: Ground) -> Iterator[Finding]:
 
 def _is_made(name: str, ground: Ground) -> bool:
     """True where the stage may make a program or a function of this name."""
-    texts = (*ground.texts, *(text for _, text in ground.copies))
+    texts = ground.written
     return any(sign in text for text in texts for sign in (f"/{name}", f"{name}=", f"{name}(", f"{name} ("))
 
 

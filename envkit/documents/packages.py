@@ -80,7 +80,7 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         choice.python,
         plan_calls(plan, mirrors),
         choice.minimum_driver,
-        last_branch=min((gpu.last_driver_branch for gpu in plan.request.gpus if gpu.last_driver_branch), default=None),
+        last_branch=plan.request.last_driver_branch,
         architecture=choice.architecture,
         platform=plan.request.platform,
         index_url=mirrors.index_url,

@@ -115,8 +115,8 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     if choice.base_image is not None:
         yield "Image", image_name(choice.base_image)
     if choice.minimum_driver is not None:
-        lasts = [gpu.last_driver_branch for gpu in request.gpus if gpu.last_driver_branch is not None]
-        most = f", up to branch {min(lasts)}" if lasts else ""
+        last = request.last_driver_branch
+        most = f", up to branch {last}" if last is not None else ""
         why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
         yield "Driver", f"{choice.minimum_driver} or newer{most}{why}"
     targets = plan_targets(request, choice)

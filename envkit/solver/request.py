@@ -95,6 +95,11 @@ class Request:
     asked: frozenset[str] = frozenset()  # names of the fields that the user set, the rest were read or defaulted
 
     @property
+    def last_driver_branch(self) -> int | None:
+        """The newest driver branch that still supports every GPU; None where current ones do, or that is not known."""
+        return min((gpu.last_driver_branch for gpu in self.gpus if gpu.last_driver_branch is not None), default=None)
+
+    @property
     def companions(self) -> tuple[tuple[str, Companion], ...]:
         """The packages that were asked for by their own names, each with its framework."""
         return tuple((one.name, companion) for one in self.frameworks for companion in one.companions)

@@ -27,8 +27,8 @@ _VARIABLE = "NVIDIA_DRIVER_CAPABILITIES"
 _ALWAYS = ("compute", "utility")
 _ORDER = ("compute", "graphics", "video", "utility")
 _BY_WORDS = (  # a capability, and what a program says whose libraries come with it
-    ("video", regex(r"(?i)nvenc|nvdec|nvcuvid|cuvid|nvidia-encode|nvidia-opticalflow|\bvideo\b|_nvenc")),
-    ("graphics", regex(r"(?i)vulkan|\bvk|\begl|glx|optix|nvoptix|opengl|no drivers!|\bgraphics\b|\bdisplay\b")),
+    ("video", regex(r"(?i)nvenc|nvdec|cuvid|nvidia-encode|nvidia-opticalflow|\bvideo\b")),
+    ("graphics", regex(r"(?i)vulkan|\bvk|\begl|glx|optix|opengl|no drivers!|\bgraphics\b|\bdisplay\b")),
 )
 _LOSSES = {
     "video": "Programs in the container cannot encode or decode video on the GPU.",
@@ -42,7 +42,7 @@ _REFUSED = Remedy(
 )
 
 
-def wanted(environment: Environment) -> tuple[str, ...]:
+def _wanted(environment: Environment) -> tuple[str, ...]:
     """The capabilities beyond compute and utility that the programs of a text miss: video, graphics."""
     lines = said(environment, _ID)
     return tuple(name for name, words in _BY_WORDS if words.search(lines))
@@ -52,9 +52,10 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
     """The variable with what is missing and what is set already, in the words of what starts the container."""
     if seen(environment, _ID, "unsupported"):
         return _REFUSED
-    names = {*_ALWAYS, *wanted(environment), *_set(environment)} & set(_ORDER)
-    value = ",".join(name for name in _ORDER if name in names)
-    why = f"Give the container the driver's {_listed(name for name in _ORDER if name in names)} capabilities"
+    named = {*_ALWAYS, *_wanted(environment), *_set(environment)}
+    names = [name for name in _ORDER if name in named]
+    value = ",".join(names)
+    why = f"Give the container the driver's {_listed(names)} capabilities"
     which = managers(environment)
     if "kubernetes" in which:
         return Remedy(
@@ -137,7 +138,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
 
 def _reported(environment: Environment) -> Outcome | None:
     """The fault as messages tell it, named by the capability that they are about."""
-    missing = wanted(environment)
+    missing = _wanted(environment)
     if not missing:
         return _NO_LIBRARIES.reported(environment)
     return _NO_LIBRARIES.reported(

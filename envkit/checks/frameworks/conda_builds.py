@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from envkit.tables.rows import FrameworkBuild
 
 _FORGE = "conda-forge"
+_VISION_OF_FORGE = "torchvision=*=cuda*"  # a CUDA build of it, as the build string says
 _OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}cpu_(?:generic|mkl)_")
 _BUILD_OF_FORGE = regex(r"\bcpu_(?:generic|mkl)(?:\b|_)|\bconda-forge pytorch\b")
 _FORGES_OWN = "libtorch"  # a part that only conda-forge packages apart from pytorch
@@ -63,7 +64,7 @@ def _by_forge(environment: Environment, matrix: Matrix, found: Installed, listed
     takes = _taken(environment, matrix)
     if not any(row.version == version and row.cuda and takes(row.cuda) for row in matrix.builds("pytorch")):
         return None
-    specs = (f"pytorch={version}=cuda*", *(spec for spec in ("torchvision=*=cuda*",) if _name(spec) in listed))
+    specs = (f"pytorch={version}=cuda*", *((_VISION_OF_FORGE,) if _name(_VISION_OF_FORGE) in listed else ()))
     return Remedy(
         f"{_KEEP} PyTorch {version}, the same release, for CUDA: conda-forge marks its CUDA builds by their build "
         "string, and conda chooses the one that the driver supports.",
@@ -137,7 +138,7 @@ def of_forge(environment: Environment) -> Remedy | None:
     match = _OF_FORGE.search(lines)
     if match is None and not (managed_by(environment, "conda", "mamba") and _BUILD_OF_FORGE.search(lines)):
         return None
-    specs = (f"pytorch={match['version'] if match else '*'}=cuda*", "torchvision=*=cuda*")
+    specs = (f"pytorch={match['version'] if match else '*'}=cuda*", _VISION_OF_FORGE)
     install: Command = run("conda", "install", "-c", _FORGE, *map(CONDA_SPEC, specs))
     return Remedy(
         "conda's solver may choose the CPU build of either package: request CUDA builds by their build string, in "

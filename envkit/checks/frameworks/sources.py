@@ -49,7 +49,7 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
     """The build that was asked for from the index that has it; None where there is none, or the driver is too old."""
     match = _TAGGED.fullmatch(asked["spec"])
     version = Version.find(match["version"]) if match and asked["package"] == "torch" else None
-    cuda = Version.of(int(match["cuda"][:-1]), int(match["cuda"][-1])) if match else None
+    cuda = _of_tag(match["cuda"]) if match else None
     limit = environment.driver.driver_cuda_version.value
     if version is None or cuda is None or (limit is not None and cuda.major > limit.major):
         return None
@@ -153,10 +153,15 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield skip("the index exists", evidence=message_evidence(environment, asked))
 
 
+def _of_tag(digits: str) -> Version | None:
+    """The CUDA that the number of an index names: 118 is 11.8."""
+    return Version.find(f"{digits[:-1]}.{digits[-1:]}")
+
+
 def _not_there(tag: str | None, matrix: Matrix) -> bool:
     """Whether no build of PyTorch is for the CUDA that an index is named after."""
     digits = (tag or "").removeprefix("cu")
-    cuda = Version.find(f"{digits[:-1]}.{digits[-1:]}") if digits.isdigit() else None
+    cuda = _of_tag(digits) if digits.isdigit() else None
     return cuda is not None and all(
         build.cuda is None or build.cuda.release(2) != cuda for build in matrix.builds("pytorch")
     )

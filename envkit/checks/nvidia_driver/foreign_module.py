@@ -11,10 +11,14 @@ from envkit.model import Environment
 _BUILD = regex(r"/var/lib/dkms/(?P<module>[a-z][\w-]{1,40})/[\w.+~-]{1,60}/")
 
 
+def _end_of(log: str) -> tuple[Command, ...]:
+    return (run("tail", "-n", "40", PATH(log)),)
+
+
 def build_log(environment: Environment) -> tuple[Command, ...]:
     """The command that shows the log which a message names; nothing where none does."""
     log = named(seen(environment, "dkms-build-failed", "detail-log"), "log")
-    return (run("tail", "-n", "40", PATH(log)),) if log else ()
+    return _end_of(log) if log else ()
 
 
 def of_another_module(environment: Environment, until_then: str) -> Remedy | None:
@@ -26,5 +30,5 @@ def of_another_module(environment: Environment, until_then: str) -> Remedy | Non
         f"The module {match['module']} is not NVIDIA's, so no other driver helps: install a release of it that "
         "supports this kernel, or fix the error at the end of its build log; then run dkms install again. Until then, "
         f"boot the previous kernel.{until_then}",
-        (run("tail", "-n", "40", PATH(f"{match[0]}build/make.log")),),
+        _end_of(f"{match[0]}build/make.log"),
     )
