@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _LETTERS = str.maketrans({"\u00b7": "-", "\u2026": "...", "\u00d7": "x", "\u2013": "-", "\u2192": "->"})
 _NARROWEST, _WIDEST = 40, 120  # less breaks every line, more is hard to read
+_DIGITS = 6  # of a number of columns, at most
 
 
 @record
@@ -54,9 +55,10 @@ def in_its_letters(text: str) -> str:
 
 
 def text_width() -> int:
-    """How wide text for a person is: as the terminal, within limits; the usual width where stdout is none."""
-    columns = terminal_width()
-    return WIDTH if columns is None else min(max(columns, _NARROWEST), _WIDEST)
+    """How wide text for a person is: as the terminal or COLUMNS, within limits; the usual width without both."""
+    told = os.environ.get("COLUMNS", "")
+    columns = terminal_width() or (int(told) if told.isdecimal() and len(told) < _DIGITS else 0)
+    return min(max(columns, _NARROWEST), _WIDEST) if columns else WIDTH
 
 
 def terminal_width() -> int | None:

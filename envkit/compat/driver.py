@@ -146,8 +146,8 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "
-            f"compatibility covers every CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX: "
-            "code that must be JIT-compiled fails (error 222)"
+            f"compatibility covers every CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX "
+            "that the driver itself has to compile, which fails (error 222, unsupported PTX version)"
         )
     if level is DriverVerdict.FORWARD:
         return (

@@ -13,7 +13,8 @@ _MARKS = {
     regex(r"^ {6}check {4}[a-z][a-z0-9-]{2,60}$", re.MULTILINE): "   check    ",  # a finding of a report until 0.1.0
     regex(r"^ {2}More {2}envkit explain [a-z][a-z0-9-]{2,60}$", re.MULTILINE): "  More  envkit explain ",  # until 0.1.0
     regex(r"^ {2}See also {2}envkit explain [a-z][a-z0-9-]{2,60}$", re.MULTILINE): "  See also  envkit explain ",
-    regex(r"Add -v for evidence and (?:the rest|all checks)\.$", re.MULTILINE): "Add -v for evidence",
+    regex(r"(?:^|(?:passed|run|shows)\.\s)Use -v for details\.$", re.MULTILINE): "Use -v for details.",
+    regex(r"Add -v for evidence and (?:the rest|all checks)\.$", re.MULTILINE): "Add -v for evidence",  # until 0.1.0
     regex(r"^### envkit (?:doctor: |fleet · )", re.MULTILINE): "### envkit ",
     regex(r"<title>envkit[: ]"): "<title>envkit",
     regex(r"^Facts\n {2}system\.os(?: = |: )", re.MULTILINE): "Facts",  # `envkit probe`

@@ -84,9 +84,14 @@ class Page:
         """A text after its label on one line, however long."""
         return self.head(f"  {label:<{_LABEL - 2}}") + text
 
-    def cut(self, label: str, text: str, start: int = 0) -> str:
-        """A text after its label, as much as one line holds, with what begins at `start`; `-v` shows it whole."""
-        return self.whole(label, excerpt(text, start, self.width - _LABEL)[0])
+    def cut(self, label: str, text: str, start: int = 0, lines: int = 1) -> list[str]:
+        """A text after its label, as much as so many lines hold, with what begins at `start`; `-v` shows it whole."""
+        room = self.width - _LABEL
+        for shorter in range(0, room, room // 8) if lines > 1 else ():  # lines that break at words hold less
+            broken = self.labeled(label, excerpt(text, start, lines * room - shorter)[0])
+            if len(broken) <= lines and all(len(line) <= self.width for line in broken):
+                return broken
+        return [self.whole(label, excerpt(text, start, room)[0])]
 
     def commands(self, commands: Iterable[str], *, one_line: bool = False) -> Iterator[str]:
         """Each command on lines of its own, to be copied: where it is too long, a shell joins them again.

@@ -42,9 +42,8 @@ def plan_summary(
 
 def _setting(setting: Setting) -> Iterator[str]:
     yield ""
-    yield "Native or container?"
-    best = "Container" if setting.container else "Native"
-    yield from hang("  ", f"{best}: {setting.why}{'' if setting.container else '. In a container'}:")
+    best = "Container" if setting.container else "Native installation"
+    yield from hang("", f"{best} recommended: {setting.why}.{'' if setting.container else ' To use a container:'}")
     yield f"  {setting.command}"
 
 
@@ -87,12 +86,12 @@ def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
         if conflict.sources and verbose:
             for line in citations(conflict.sources):
                 yield from hang("    Source: ", line)
-    yield from _alternatives(plan.alternatives, "Closest working alternatives")
     if plan.warnings:
         yield ""
         yield "Notes"
     for warning in plan.warnings:
         yield from hang("  - ", warning)
+    yield from _alternatives(plan.alternatives, "Closest working alternatives")
 
 
 def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
@@ -125,7 +124,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         torch = f"TORCH_CUDA_ARCH_LIST={targets.torch} " if with_torch or not choice.builds else ""
         older = older_targets(request, choice)
         why = f" ({older})" if older else ""
-        yield "Extensions", f"{torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}{why}"
+        yield "Extensions", f"compile with {torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}{why}"
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:

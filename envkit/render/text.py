@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import urlsplit
 
 from envkit.base.wrap import WIDTH
 from envkit.checks.engine.evidence import many
@@ -21,10 +22,10 @@ _SHOWN = 2  # pieces of evidence that a first look needs
 _NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
 _QUESTIONS = (
-    "envkit bench measures whether a machine is slow, envkit recommend tells which cards can run a model, and envkit "
-    "resolve tells which versions work together."
+    "To find out whether a machine is slow, run envkit bench; which cards can run a model, envkit recommend; which "
+    "versions work together, envkit resolve."
 )
-_PASTE = "the last lines of the error and the output of these commands, most useful first:"
+_ADD = "Add the last lines of the error and the output of these commands, most useful first:"
 
 
 def doctor_text(
@@ -54,7 +55,10 @@ def doctor_text(
     if verbose:
         lines += _details(environment, findings, page)
     elif answer.status is not Status.UNKNOWN:
-        lines += [*page.items(machine_line(environment)), *page.wrap(_rest(environment, findings))]
+        lines += [
+            *page.items(machine_line(environment)),
+            *page.wrap(_rest(findings, pasted=environment.origin == PASTED)),
+        ]
         lines += [line for unchecked in unchecked_environments(environment) for line in page.wrap(unchecked)]
     if plugins := plugins_of(findings):
         lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
@@ -66,7 +70,7 @@ def _no_finding(answer: Verdict, page: Page, *, failing: bool) -> Iterator[str]:
     yield from page.title(answer.status, answer.title)
     if answer.ask:
         yield ""
-        yield from page.labeled("Paste", _PASTE)
+        yield from page.labeled("Next", _ADD)
         yield from page.commands(answer.ask)
         if not failing:
             yield from page.labeled("No error?", _QUESTIONS)
@@ -91,8 +95,20 @@ def _finding(
         yield from _consequences([other.title for other in follow], page)
     more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
     yield page.whole("See also", more)
-    if finding.references and (answer is not None or verbose):
-        yield page.whole("", finding.references[0])
+    if answer is not None or verbose:
+        for address in _of_its_program(finding)[:1]:
+            yield page.whole("", address)
+
+
+def _of_its_program(finding: Finding) -> list[str]:
+    """The references without the threads of programs that the finding does not speak of, which would only puzzle."""
+    advice = finding.remedy.advice if finding.remedy else ""
+    quoted = (item.value for item in finding.evidence)
+    shown = " ".join((finding.title, finding.subject, finding.impact, advice, *quoted)).casefold()
+    parts = ((address, urlsplit(address).path.casefold().split("/")) for address in finding.references)
+    return [
+        address for address, path in parts if "issues" not in path or any(name in shown for name in path[1:3] if name)
+    ]
 
 
 def _commands(finding: Finding) -> tuple[str, ...]:
@@ -113,7 +129,7 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
         for number, item in enumerate(finding.evidence[:_SHOWN]):
             told = in_a_line(item)
             start = len(told) - len(item.value) + item.start if item.start else 0
-            yield page.cut("Evidence" if number == 0 else "", told, start)
+            yield from page.cut("Evidence" if number == 0 else "", told, start, lines=2)
 
 
 def _told(item: Evidence) -> str:
@@ -135,14 +151,15 @@ def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
         yield from page.item(f"and {len(distinct) - _NAMED} more")
 
 
-def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
-    """How much else there is, and how to see it. A text tells a part of a machine: most checks lack their facts."""
+def _rest(findings: Sequence[Finding], *, pasted: bool) -> str:
+    """How much else there is, and how to see it."""
     counts = summary(findings)
-    unseen = counts["unknown"] if environment.origin != PASTED else 0
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
-    parts += [f"{unseen} could not run"] if unseen else []
+    if counts["unknown"]:
+        unseen = str(counts["unknown"]) if parts else many(counts["unknown"], "check")
+        parts.append(f"{unseen} {'would need more than this text shows' if pasted else 'could not run'}")
     passed = f"{', '.join(parts)}. " if parts else ""
-    return f"{passed}Add -v for evidence and all checks."
+    return f"{passed}Use -v for details."
 
 
 def _details(environment: Environment, findings: Sequence[Finding], page: Page) -> list[str]:

@@ -73,12 +73,12 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     told = [constraint.refusal(query, build) for constraint in broken[:2]]
     reason = "; ".join(verdict.detail for verdict in told)
     title = title_of(build)
-    own = reason.startswith(f"{title} ")
+    named = next((name for name in (title, title.partition(" for ")[0]) if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
         count = "neither of the 2" if len(wanted) == 2 else f"none of the {len(wanted)}"
-        which = f", which {reason.removeprefix(f'{title} ')}" if own else f": {reason}"
+        which = f", which {reason.removeprefix(f'{named} ')}" if named else f": {reason}"
         reason = f"{count} builds of {framework} works. The closest is {title}{which}"
-    elif not own:
+    elif not named:
         reason = f"{title}: {reason}"
     return Verdict(told[0].relation, "fail", reason, told[0].sources)
 

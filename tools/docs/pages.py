@@ -67,7 +67,7 @@ def with_report(page: Path) -> str:
     assert match is not None, f"{page.name} has no place for the report"
     environment = parse_text((page.parent / match.group(2)).read_text(encoding="utf-8"))
     root_cause = run_checks(environment, Matrix.load(), all_checks().values())[:1]
-    report = doctor_text(environment, root_cause).partition("\nMachine")[0].rpartition("\nAdd -v ")[0]
+    report = doctor_text(environment, root_cause).partition("\nMachine")[0].rstrip().rpartition("\n")[0]
     return text[: match.start()] + match.group(1) + report + "\n```\n" + text[match.end() :]
 
 

@@ -40,7 +40,7 @@ def _cause(cluster: Cluster, page: Page, *, verbose: bool) -> Iterator[str]:
         yield from page.labeled("Fix", cause.fix)
         yield from page.commands(cause.commands)
     if cause.evidence:
-        yield page.cut("Evidence", f"{cause.evidence} ({cluster.example})")
+        yield from page.cut("Evidence", f"{cause.evidence} ({cluster.example})")
     for number, item in enumerate(cluster.shared if verbose else cluster.shared[:2]):
         yield from page.labeled("Share" if number == 0 else "", shared_words(item))
     yield page.whole("See also", f"envkit explain {cause.id}")
