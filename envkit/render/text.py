@@ -126,10 +126,11 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
         for number, item in enumerate(finding.evidence):
             yield from page.labeled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
+        lines = 2 if len(finding.evidence) == 1 else 1
         for number, item in enumerate(finding.evidence[:_SHOWN]):
             told = in_a_line(item)
             start = len(told) - len(item.value) + item.start if item.start else 0
-            yield from page.cut("Evidence" if number == 0 else "", told, start, lines=2)
+            yield from page.cut("Evidence" if number == 0 else "", told, start, lines=lines)
 
 
 def _told(item: Evidence) -> str:
