@@ -90,7 +90,10 @@ class GpuTables(Protocol):
         """Every GPU model."""
 
     def gpu_by_name(self, name: str) -> GpuModel | None:
-        """The model of that name or alias."""
+        """The model of that name or alias; None of a name of several chips."""
+
+    def gpus_by_name(self, name: str) -> tuple[GpuModel, ...]:
+        """Every model of that name or alias."""
 
     def gpus_by_device_id(self, device_id: str) -> tuple[GpuModel, ...]:
         """The models with that PCI device id."""

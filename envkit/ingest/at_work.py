@@ -30,7 +30,7 @@ from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import at_work, prose, troubled
 
-_RESULT = regex(
+RESULT = regex(
     r"\d ?(?:it/s|s/it|ms/step|s/step|tok(?:ens?)?/s|img/s|images/s|samples/s|steps/s|fps|t/s|TFLOPS?|TFLOP/s)\b"
     r"|\b\d[\d.]{0,8} ?ms$|\b(?:loss|acc(?:uracy)?|mAP|auc)['\x22]?(?: |: ?|=| = )\d"
     r"|\b(?:[Ee]poch|iter|step)[ :]{1,2}\d{1,7}\b"
@@ -42,7 +42,7 @@ _DEVICE = regex(
     r"|\bplatform cuda\b|\bnccl==\d|\bGPU blocks: [1-9]|\bGPU KV cache size: [1-9]|\b(?:cuda|CUDA) graph"
     r"|\bDevice \d: NVIDIA\b|\blibrary=cuda\b|\bMetrics for GPU \d|\bNVIDIA (?:GeForce|RTX|[ABHLT]\d)\b|\bCudaDevice\("
 )
-_ON_CPU = regex(
+ON_CPU = regex(
     r"\b[Dd]evice(?:: |=| )\"?cpu\b|\b(?:[Ff]alling|[Ff]alls?|[Ff]ell) back to (?:the )?CPU\b|\bGPU available: False\b"
     r"|\bCUDA available: False\b|\b[Uu]sing (?:the )?CPU\b|\b100% CPU\b|\bno (?:CUDA|GPU)\b|\boffloaded 0/"
 )
@@ -290,10 +290,10 @@ def _went_on(text: Text, offset: int) -> bool:
     """Whether the program that said it went on to results on a GPU, and nothing failed after them."""
     index = text.index(offset)
     lines = _answer(text, index)
-    results = [number for number in lines if number > index and _RESULT.search(text.lines[number])]
+    results = [number for number in lines if number > index and RESULT.search(text.lines[number])]
     if not results or not any(_DEVICE.search(text.lines[number]) for number in lines):
         return False
-    if any(_ON_CPU.search(text.lines[number]) for number in lines):
+    if any(ON_CPU.search(text.lines[number]) for number in lines):
         return False
     return not any(_STOPS.search(text.lines[number]) for number in range(results[0], lines.stop))
 

@@ -15,6 +15,7 @@ from envkit.ingest.later_answers import answered_later
 from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.pasts import is_cured
+from envkit.ingest.resolved import resolved
 from envkit.ingest.sentences import stated
 from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text, as_one
@@ -129,6 +130,8 @@ def _complaints(text: Text) -> Iterator[Message]:
         if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
         if any(of_no_weight(text, match.start()) for of_no_weight in _OF_NO_WEIGHT):
+            continue
+        if resolved(text, COMPLAINT, match.start()):
             continue
         if (at_work(text) or (draws(text) and not troubled(text))) and not _STOPPED.search(line):
             continue

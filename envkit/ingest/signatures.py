@@ -19,6 +19,7 @@ from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
 from envkit.ingest.repaired import HARDWARE, repaired_from
+from envkit.ingest.resolved import resolved
 from envkit.ingest.sentences import asserted, denied, is_well
 from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.ingest.trouble import fine_from
@@ -106,9 +107,8 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                     or is_well(text, match.end())
                 ):
                     continue
-                if over(text, signature.signature, match.start()) or outweighed(
-                    text, signature.signature, match.start()
-                ):
+                name = signature.signature
+                if any(is_past(text, name, match.start()) for is_past in (over, outweighed, resolved)):
                     continue
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())

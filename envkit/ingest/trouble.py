@@ -267,7 +267,7 @@ def fine_from(text: Text) -> int:
     solved = _solved(text)
     lines = assured(text) or solved >= 0
     heads = (text.start(index) for index in range(len(text.lines)) if lines and _NOW.match(text.lines[index]))
-    return _if_well_since(text, max((*heads, *_since(text), solved)))
+    return if_well_since(text, max((*heads, *_since(text), solved)))
 
 
 @kept
@@ -275,7 +275,7 @@ def fine_since(text: Text) -> int:
     """The same where only words such as `since then all good` count, no title and no heading: -1 without them."""
     if used(text) < 0 and not busy(text) and not _answers(text):
         return -1
-    return _if_well_since(text, max(_since(text), default=-1))
+    return if_well_since(text, max(_since(text), default=-1))
 
 
 def trouble_of(text: Text, subject: re.Pattern[str]) -> bool:
@@ -291,7 +291,7 @@ def _since(text: Text) -> Iterator[int]:
     return (text.start(index) + match.end() for index, line in written(text) if (match := _SINCE_FINE.search(line)))
 
 
-def _if_well_since(text: Text, place: int) -> int:
+def if_well_since(text: Text, place: int) -> int:
     """The place, -1 where words behind it tell of trouble again."""
     if place < 0:
         return -1

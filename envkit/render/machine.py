@@ -96,13 +96,25 @@ def _model(name: str) -> str:
 def _gpus_short(environment: Environment) -> Iterator[str]:
     """The models, each with how many of it there are."""
     gpus, pci = environment.gpus, environment.pci_gpus
-    names = [_model(gpu.name) or gpu.error for gpu in gpus.get()] if gpus.known else []
+    names = [_model(gpu.name) + _chips(gpu, environment) or gpu.error for gpu in gpus.get()] if gpus.known else []
     if not names and pci.known:
         names = [gpu.title for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
         yield "no GPU on the PCI bus"
     for name in dict.fromkeys(filter(None, names)):  # a cut-off table may have a row without a name
         yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
+
+
+def _chips(gpu: Gpu, environment: Environment) -> str:
+    """What a model can be whose name several chips have, where nothing else says which of them it is."""
+    if gpu.compute_capability is not None or not gpu.name:
+        return ""
+    from envkit.checks.gpu.gpus import seen_gpus
+    from envkit.tables import Matrix
+
+    seen = next((one for one in seen_gpus(environment, Matrix.load()) if one.nvml is gpu), None)
+    possible = sorted({row.compute_capability for row in seen.models}) if seen is not None else []
+    return f" (compute capability {' or '.join(map(str, possible))})" if len(possible) > 1 else ""
 
 
 def gpu_line(environment: Environment) -> str:

@@ -19,6 +19,7 @@ _WORD = regex(r"[a-z0-9]+")
 _PIECE = regex(r"[a-z]+|[0-9]+")
 # said by many, and part of few names: the maker, lines of products that were renamed, how a board is built
 _ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
+_PCI = regex(r"10de:(?:0x)?(?P<device>[0-9a-f]{4})")
 _SERIES = regex(r"\b(\d0) series\b")
 _SHOWN = 8
 
@@ -34,7 +35,8 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
     named = matrix.gpu_by_name(text)
     if named is not None:
         return named
-    models = _holding(_words(text), matrix.gpus) or _without_asides(text, matrix.gpus)
+    models = _with_id(text, matrix) or [*matrix.gpus_by_name(text)] or _holding(_words(text), matrix.gpus)
+    models = models or _without_asides(text, matrix.gpus)
     if not models:
         raise unknown_gpu(text, (model.name for model in matrix.gpus))
     if len({_judged(row) for row in models}) > 1:
@@ -42,9 +44,15 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""
         raise RequestError(
             f"--gpu: {text!r} matches models with different capabilities: {', '.join(told[:_SHOWN])}{more}.",
-            "Use a full name, or the compute capability.",
+            "Use a full name, a PCI id, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))
+
+
+def _with_id(text: str, matrix: Matrix) -> list[GpuModel]:
+    """The models of a PCI id as lspci prints it: `10de:1287`, for names that several chips have."""
+    known = _PCI.fullmatch(text.strip().lower())
+    return [*matrix.gpus_by_device_id(known["device"])] if known else []
 
 
 def named_so_far(text: str, model: GpuModel, matrix: Matrix) -> str:
@@ -69,6 +77,8 @@ def _length_beside(text: str, row: GpuModel) -> tuple[int, int, int, str]:
 
 def models_of(text: str, matrix: GpuTables) -> tuple[GpuModel, ...]:
     """The models of the tables that a name can mean, as `models_named` finds them among a few."""
+    if named := matrix.gpus_by_name(text):
+        return named
     series = _SERIES.search(text)
     if series is not None:
         return _series(series[1], matrix)

@@ -114,19 +114,20 @@ class Matrix:
         return found
 
     @cached_property
-    def _gpus_by_name(self) -> dict[str, GpuModel]:
+    def _gpus_by_name(self) -> dict[str, tuple[GpuModel, ...]]:
         # a name beats an alias, and of boards with one name the least capable beats the others
         ordered = sorted(self.gpus, key=lambda gpu: gpu.compute_capability)
-        found: dict[str, GpuModel] = {}
-        for gpu in ordered:
-            found.setdefault(_plain_name(gpu.name), gpu)
-        for gpu in ordered:
-            for alias in gpu.aliases:
-                found.setdefault(_plain_name(alias), gpu)
+        found: dict[str, tuple[GpuModel, ...]] = {}
+        for names in (lambda gpu: (gpu.name,), lambda gpu: gpu.aliases):
+            for gpu in ordered:
+                for name in names(gpu):
+                    key = _plain_name(name)
+                    if gpu not in (known := found.get(key, ())):
+                        found[key] = (*known, gpu)
         return found
 
     @cached_property
-    def _gpus_asked_for(self) -> dict[str, GpuModel | None]:
+    def _gpus_asked_for(self) -> dict[str, tuple[GpuModel, ...]]:
         """The answers given so far: every check asks for the same few names."""
         return {}
 
@@ -135,16 +136,21 @@ class Matrix:
         return self._gpus_by_device_id.get(device_id.lower().removeprefix("0x").upper().zfill(4), ())
 
     def gpu_by_name(self, name: str) -> GpuModel | None:
-        """The model of this name or alias, in any case, with or without `NVIDIA`.
+        """The model of this name or alias, in any case, with or without `NVIDIA`; None of a name of several chips.
 
-        A share of a board (vGPU, MIG) is that board. Of several boards with one name, the one of the lowest compute
-        capability: what runs on it runs on the others.
+        A share of a board (vGPU, MIG) is that board. Of several boards with one name and compute capability, one that
+        is called so rather than one that is also called so.
         """
+        named = self.gpus_by_name(name)
+        return named[0] if len({model.compute_capability for model in named}) == 1 else None
+
+    def gpus_by_name(self, name: str) -> tuple[GpuModel, ...]:
+        """Every model of this name or alias: `GeForce GT 730` was sold with three chips."""
         if name not in self._gpus_asked_for:
             from envkit.tables.gpu_names import board_names
 
-            found = (self._gpus_by_name.get(board) for board in board_names(_plain_name(name)))
-            self._gpus_asked_for[name] = next((model for model in found if model is not None), None)
+            found = (self._gpus_by_name.get(board, ()) for board in board_names(_plain_name(name)))
+            self._gpus_asked_for[name] = next(filter(None, found), ())
         return self._gpus_asked_for[name]
 
     @cached_property

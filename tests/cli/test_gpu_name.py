@@ -70,6 +70,8 @@ def test_numbers_that_no_model_has_are_compute_capabilities(text: str, capabilit
         ("Titan X", ("GTX TITAN X (5.2)", "TITAN X (Pascal) (6.1)")),
         ("RTX 4000", ("Quadro RTX 4000 (7.5)", "RTX 4000 Ada Generation (8.9)")),
         ("GT 730", ("GK107 (3.0)", "GK208 (3.5)")),
+        ("GeForce GT 730", ("GeForce GT 730 GK107 (3.0)", "GK208 (3.5)", "DDR3 128-bit (2.1)")),
+        ("GeForce GT 630", ("GF108 (2.1)", "GK107 (3.0)", "GK208 (3.5)")),
     ],
 )
 def test_models_that_judge_differently_are_listed(text: str, told: tuple[str, ...]) -> None:
@@ -79,7 +81,12 @@ def test_models_that_judge_differently_are_listed(text: str, told: tuple[str, ..
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["Tesla 3090", "", "Radeon", "999"])
+@pytest.mark.parametrize(("text", "capability"), [("10de:1287", "3.5"), ("10DE:0f02", "2.1"), ("10de:2684", "8.9")])
+def test_a_pci_id_says_which_chip_it_is(text: str, capability: str) -> None:
+    assert str(parse_gpu(text, matrix()).compute_capability) == capability
+
+
+@pytest.mark.parametrize("text", ["Tesla 3090", "", "10de:ffff", "Radeon", "999"])
 def test_a_name_that_no_model_has_is_refused(text: str) -> None:
     with pytest.raises(RequestError):
         parse_gpu(text, matrix())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from envkit.ingest import parse_text
 from envkit.model import Environment
 from envkit.render.machine import machine_line, machine_lines
 from tests.checks.test_true_faults import one_hangs
@@ -56,3 +57,16 @@ def test_a_gpu_that_does_not_answer_has_a_line_of_its_own(tmp_path: Path) -> Non
 def test_a_machine_in_wsl_is_not_said_to_lack_what_windows_has() -> None:
     line = machine_line(load_machine("wsl2-rtx4090-560-driver-inside"))
     assert "WSL 2" in line and "no driver" not in line and "PCI" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("GPU 0: GeForce GT 730 (UUID: GPU-1)\n", "(compute capability 2.1 or 3.0 or 3.5)"),
+        ("name, driver_version\nNVIDIA GeForce GT 730, 470.256.02\n", "(compute capability 3.0 or 3.5)"),
+        ("name, compute_cap, driver_version\nNVIDIA GeForce GT 730, 3.5, 470.256.02\n", "NVIDIA GeForce GT 730"),
+        ("GPU 0: NVIDIA GeForce GT 1030 (UUID: GPU-1)\n", "NVIDIA GeForce GT 1030"),
+    ],
+)
+def test_a_name_of_several_chips_says_what_it_can_be(text: str, said: str) -> None:
+    assert machine_line(parse_text(text)).endswith(said)

@@ -64,16 +64,18 @@ PRINTED: dict[str, tuple[str, ...]] = {
     "2237": ("NVIDIA A10G-24Q", "NVIDIA A10G"),
     "2238": ("NVIDIA A10M",),
     "2321": ("NVIDIA H100 NVL", "NVIDIA H100L-94C"),
+    "2322": ("NVIDIA H800 PCIe", "NVIDIA H800-80C"),
+    "2324": ("NVIDIA H800", "NVIDIA H800XM-80C", "NVIDIA H800XM-1-10CME"),
     "2329": ("NVIDIA H20", "NVIDIA H20-96C"),
-    "232C": ("NVIDIA H20-3e",),
-    "2330": ("NVIDIA H100 80GB HBM3", "NVIDIA H100XM-80C", "NVIDIA H100 80GB HBM3 MIG 3g.40gb"),
+    "232C": ("NVIDIA H20-3e", "NVIDIA H20X-141C"),
+    "2330": ("NVIDIA H100 80GB HBM3", "NVIDIA H100XM-80C", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "H100-SXM5-80GB"),
     "2331": ("NVIDIA H100 PCIe", "NVIDIA H100-80C", "NVIDIA H100-1-10C", "NVIDIA H100 PCIe MIG 1g.10gb"),
-    "2335": ("NVIDIA H200", "NVIDIA H200 MIG 1g.18gb", "NVIDIA H200 MIG 3g.71gb"),
-    "2336": ("NVIDIA H100 96GB HBM3",),
-    "2337": ("NVIDIA H100 64GB HBM3",),
+    "2335": ("NVIDIA H200", "NVIDIA H200X-141C", "NVIDIA H200 MIG 1g.18gb", "NVIDIA H200 MIG 3g.71gb"),
+    "2336": ("NVIDIA H100 96GB HBM3", "NVIDIA H100XL-94C", "NVIDIA H100XL-1-12CME"),
+    "2337": ("NVIDIA H100 64GB HBM3", "NVIDIA H100XS-64C"),
     "2339": ("NVIDIA H100",),
-    "233A": ("NVIDIA H800 NVL",),
-    "233B": ("NVIDIA H200 NVL",),
+    "233A": ("NVIDIA H800 NVL", "NVIDIA H800L-94C"),
+    "233B": ("NVIDIA H200 NVL", "NVIDIA H200-141C"),
     "2342": ("NVIDIA GH200 480GB", "NVIDIA GH200 120GB"),
     "2348": ("NVIDIA GH200 144G HBM3e",),
     "25B6": ("NVIDIA A16-16Q", "NVIDIA A16-4C", "NVIDIA A16", "NVIDIA A2-16Q", "NVIDIA A2"),
@@ -208,11 +210,7 @@ AGAIN: dict[str, tuple[str, ...]] = {
         "11C8: GeForce GTX 650",
         "11C5: GeForce GT 740",
     ),
-    "3.5": (
-        "1281: GeForce GT 710",
-        "1286: GeForce GT 720",
-        "128B: GeForce GT 710",
-    ),
+    "3.5": ("1286: GeForce GT 720",),
     "5.0": (
         "1392: GeForce GTX 750 Ti",
         "1393: GeForce 840M",
@@ -297,16 +295,29 @@ AGAIN: dict[str, tuple[str, ...]] = {
     ),
 }
 WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to chips older than any CUDA in the data
-    "GeForce GTX 860M",
     "GeForce GTX 770M",
     "GeForce GTX 765M",
     "GeForce GTX 760M",
-    "GeForce GT 640",
-    "GeForce GT 630",
     "GeForce GT 635",
     "GeForce GT 545",
     "Quadro 2000",
 )
+# their names belong to chips of several compute capabilities: device id of each, and what the chip is
+OF_SEVERAL: dict[str, dict[str, str]] = {
+    "GeForce 710M": {"1140": "2.1", "1295": "3.5"},
+    "GeForce 810M": {"1140": "2.1", "0FEE": "3.0"},
+    "GeForce 820M": {"1140": "2.1", "0FED": "3.0"},
+    "GeForce GT 630": {"0F00": "2.1", "0FC2": "3.0", "1284": "3.5"},
+    "GeForce GT 640": {"124B": "2.1", "0FC1": "3.0", "1282": "3.5"},
+    "GeForce GT 710": {"104D": "2.1", "1281": "3.5", "128B": "3.5"},
+    "GeForce GT 720M": {"1140": "2.1", "1298": "3.5"},
+    "GeForce GT 730": {"0F02": "2.1", "0F06": "2.1", "0FC9": "3.0", "1287": "3.5", "1299": "3.5"},
+    "GeForce GT 730M": {"0FE1": "3.0", "1290": "3.5"},
+    "GeForce GT 740M": {"0FDF": "3.0", "1292": "3.5"},
+    "GeForce GTX 560": {"1084": "2.0", "1201": "2.1"},
+    "GeForce GTX 560 Ti": {"1082": "2.0", "1200": "2.1"},
+    "GeForce GTX 860M": {"119A": "3.0", "1392": "5.0"},
+}
 SPELLINGS = [(name, device) for device, names in PRINTED.items() for name in names]
 
 
@@ -324,6 +335,20 @@ def test_a_name_of_another_collection_finds_its_generation(capability: str, spel
     assert model is not None and str(model.compute_capability) == capability
     of_device = matrix.gpus_by_device_id(device) if device else ()
     assert {str(one.compute_capability) for one in of_device} <= {capability}
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_a_name_of_several_chips_finds_all_and_the_id_decides(name: str, matrix: Matrix) -> None:
+    assert matrix.gpu_by_name(name) is None and matrix.gpu_by_name(f"NVIDIA {name}") is None
+    assert {str(model.compute_capability) for model in matrix.gpus_by_name(name)} == {*OF_SEVERAL[name].values()}
+    for device, capability in OF_SEVERAL[name].items():
+        assert {str(model.compute_capability) for model in matrix.gpus_by_device_id(device)} == {capability}
+
+
+def test_every_name_of_several_chips_is_listed_here(matrix: Matrix) -> None:
+    plain = {name.removeprefix("NVIDIA ") for model in matrix.gpus for name in (model.name, *model.aliases)}
+    several = {name for name in plain if len({model.compute_capability for model in matrix.gpus_by_name(name)}) > 1}
+    assert several == {*OF_SEVERAL}
 
 
 @pytest.mark.parametrize("name", [*UNKNOWN, *WITHOUT_A_ROW])

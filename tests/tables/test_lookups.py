@@ -45,10 +45,10 @@ def test_a_gpu_is_found_by_any_of_its_names(matrix: Matrix, asked: str, found: s
     assert (gpu.name if gpu else None) == found
 
 
-def test_of_boards_with_one_name_the_least_capable_is_taken(matrix: Matrix) -> None:
-    gpu = matrix.gpu_by_name("GeForce GT 730")
-    assert gpu is not None
-    assert (gpu.variant, str(gpu.compute_capability)) == ("GK107", "3.0")
+def test_a_name_of_several_chips_is_none_of_them(matrix: Matrix) -> None:
+    assert matrix.gpu_by_name("GeForce GT 730") is None
+    chips = {(gpu.chip, str(gpu.compute_capability)) for gpu in matrix.gpus_by_name("NVIDIA GeForce GT 730")}
+    assert chips == {("GF108", "2.1"), ("GK107", "3.0"), ("GK208", "3.5")}
 
 
 @pytest.mark.parametrize("spelling", ["1B06", "1b06", "0x1b06", "0x1B06"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.pci import pci_address
+from envkit.base.versions import Version
 from envkit.model import Environment, Gpu, Observed, PciGpu
 from envkit.model.clock_reasons import HELD_DOWN, IDLE
 from envkit.model.kept import kept
@@ -103,12 +104,22 @@ def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     nvml = _value(environment.gpus)
     by_address = {pci_address(gpu.pci_address): gpu for gpu in nvml if gpu.pci_address}
     pci = _value(environment.pci_gpus)
-    joined = [_joined(gpu, by_address.get(pci_address(gpu.pci_address)), matrix) for gpu in pci]
     shown = {pci_address(gpu.pci_address) for gpu in pci}
+    pairs: list[tuple[PciGpu | None, Gpu | None]] = [(gpu, by_address.get(pci_address(gpu.pci_address))) for gpu in pci]
     if pci and not by_address and len(pci) == len(nvml):  # a list without addresses is in PCI order
-        return tuple(_joined(card, gpu, matrix) for card, gpu in zip(pci, nvml, strict=True))
-    rest = [gpu for gpu in nvml if pci_address(gpu.pci_address) not in shown]
-    return (*joined, *(_joined(None, gpu, matrix) for gpu in rest))
+        pairs = list(zip(pci, nvml, strict=True))
+    else:
+        pairs += [(None, gpu) for gpu in nvml if pci_address(gpu.pci_address) not in shown]
+    module = environment.driver.kernel_module.value
+    return tuple(_driven(_joined(card, gpu, matrix), module) for card, gpu in pairs)
+
+
+def _driven(gpu: SeenGpu, module: Version | None) -> SeenGpu:
+    """The GPU without the models that a driver at work on it lacks: with 470, a `GeForce GT 730` is no Fermi."""
+    if len(gpu.models) < 2 or module is None or not gpu.works:
+        return gpu
+    had = tuple(row for row in gpu.models if row.last_driver_branch is None or row.last_driver_branch >= module.major)
+    return SeenGpu(gpu.address, gpu.name, gpu.pci, gpu.nvml, had or gpu.models)
 
 
 def all_work(environment: Environment, matrix: Matrix) -> bool:
