@@ -111,3 +111,38 @@ def test_files_that_no_package_owns_go() -> None:
     assert "/usr/lib64/nvidia/*.so.384.81" in found and "rpm -qf" in found and "reboot" not in found
     packaged = STALE.replace("# ls", "$ dpkg -l\nii  nvidia-384  384.81-0ubuntu1  amd64  driver\n# ls")
     assert "rm -v" not in commands(cause(packaged))
+
+
+def test_an_extension_gets_the_wheel_of_the_installed_torch() -> None:
+    found = commands(report("b27-13"))
+    assert "detectron2==0.6" in found and "wheels/cu101/torch1.8/index.html" in found
+
+
+def test_the_plug_in_of_jax_follows_jaxlib() -> None:
+    found = commands(report("b27-12"))
+    assert "jax-cuda12-plugin==0.9.0.1" in found and "jax-cuda12-pjrt==0.9.0.1" in found and "jax[" not in found
+
+
+def test_the_library_that_is_too_new_is_named() -> None:
+    assert "'protobuf<3.21'" in commands(report("b27-26"))
+
+
+def test_a_launcher_of_the_home_directory_is_not_started() -> None:
+    found = commands(report("b27-32"))
+    assert "uv run python -m torch.distributed.run" in found and "uninstall" not in found
+    assert "python3.12 -m pip uninstall torch" in advice(report("b27-32"))
+
+
+def test_unseen_causes_of_batch_27_are_named() -> None:
+    assert report("b27-23").id == "local-module-shadows"
+    assert "utils" in advice(report("b27-23"))
+    assert report("b27-45").id == "container-no-gpu-injected"
+    assert "utils.python --gpu 1" in commands(report("b27-45"))
+    assert report("b27-48").id == "jetson-container-of-other-release"
+
+
+def test_a_variable_of_an_image_is_changed_in_its_dockerfile() -> None:
+    found = report("b27-30")
+    assert "ENV LD_LIBRARY_PATH" in advice(found) and "grep -v compat" in commands(found)
+    plain = cause("RuntimeError: Error 803: system has unsupported display driver / cuda driver combination\n")
+    assert "ldconfig -p" in commands(plain)
