@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import NAME, SCRIPT, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_image, managers
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -44,6 +44,12 @@ _BY_CLASS = Remedy(
 def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what starts the container; it has to be created again in any case."""
     names = managers(environment)
+    if component := named(seen(environment, "container-no-gpu-injected", "detail-torchx"), "component"):
+        return Remedy(
+            f"torchx starts the container, and its component {component} asks for 0 GPUs unless it is told a number: "
+            "pass --gpu, before the arguments of the script. The driver and the container toolkit are fine.",
+            (run("torchx", "run", "-s", "local_docker", NAME(component), "--gpu", "1", "--script", SCRIPT),),
+        )
     if "kubernetes" in names:
         return _BY_CLASS
     if "compose" in names:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.containers.cdi_remedies import specification
 from envkit.checks.containers.engine_remedies import DESKTOP_IN_WSL, LDCONFIG, MICROK8S
+from envkit.checks.containers.node_remedies import by_runtime_class, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -75,6 +76,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
     if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
         return DESKTOP_IN_WSL
+    if own := by_runtime_class(environment):
+        return own
     if "kubernetes" in names:
         return _on_node(environment)
     configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
@@ -158,11 +161,7 @@ _NO_CGROUPS = Fault(
     "rootless-cgroups",
     "The rootless engine is not allowed to set device rules",
     impact='GPU containers fail to start with "operation not permitted".',
-    remedy="Set no-cgroups for NVIDIA's hook, or use CDI.",
-    steps=(
-        fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
-        fixed("systemctl --user restart docker"),
-    ),
+    remedy=without_cgroups,
 )
 _SELINUX = Fault(
     "selinux-blocks-device",

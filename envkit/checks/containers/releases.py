@@ -110,7 +110,7 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:
         return
     evidence = [*message_evidence(environment, messages), known(environment, "system.l4t_release")]
-    if _same_release(image, host.get()):
+    if _same_release(image, host.get()) and not seen(environment, _OTHER_L4T.id, "infer-dla"):
         yield ok(f"the image was made for L4T {image}, and the board runs {host.get()}", evidence=evidence)
     else:
         failed = seen(environment, _OTHER_L4T.id, "needs") or _stopped(environment)

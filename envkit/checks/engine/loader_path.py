@@ -8,7 +8,7 @@ from envkit.checks.engine.command import PATH, Command, export, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.remedies import steps
-from envkit.model import Environment
+from envkit.model import Environment, MachineKind
 
 _MODULES = (
     "The cluster's environment modules set it: unload them (module list shows their names); in a job script, do so "
@@ -17,6 +17,10 @@ _MODULES = (
 FOR_GOOD = (
     "The command applies to this shell; for new shells, also change the line that sets the variable (grep -n "
     "LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
+)
+_IN_IMAGE = (
+    "The command applies to this shell of the container; for good, change the line ENV LD_LIBRARY_PATH of the "
+    "Dockerfile (or the variable where the container is started), and build the image again."
 )
 
 
@@ -38,7 +42,9 @@ def without_folders(environment: Environment, advice: str, guilty: Collection[st
     """
     if sign == "cuda" and "modules" in managers(environment):
         return Remedy(f"{advice} {_MODULES}", (fixed("module unload cuda cudnn nccl"),))
-    return Remedy(f"{advice} {FOR_GOOD}", dropping(environment, guilty, sign))
+    inside = environment.system.machine_kind.value is MachineKind.CONTAINER
+    lasting = _IN_IMAGE if inside else FOR_GOOD
+    return Remedy(f"{advice} {lasting}", dropping(environment, guilty, sign))
 
 
 def dropping(environment: Environment, guilty: Collection[str], sign: str) -> tuple[Command, ...]:

@@ -13,6 +13,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import installed_and_silent
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -30,6 +31,13 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
                 run("python", "-m", "pip", "install", REQUIREMENT(wanted.rstrip(","))),
                 fixed("python -m pip check"),
             ),
+        )
+    if seen(environment, _ID, "protobuf"):
+        return Remedy(
+            "protobuf is too new for the generated code of the package in the traceback, whose release sets no upper "
+            f"limit: install one before {limit('protobuf-of-new-code')}, and write the same line into the "
+            "requirements, so that the next build does not bring the newer one back.",
+            (run("python", "-m", "pip", "install", REQUIREMENT(f"protobuf<{limit('protobuf-of-new-code')}")),),
         )
     return Remedy(
         "Use releases from the same period: update the package or the source that the traceback or the first error "

@@ -34,6 +34,7 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
+from envkit.checks.frameworks.jax_plugins import of_the_jaxlib
 from envkit.checks.frameworks.onnxruntime import one_alone
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
@@ -103,6 +104,8 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
     """The extra of the installed release; where nothing shows which it is, pip is told to keep it."""
+    if same := of_the_jaxlib(environment):
+        return same
     told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
     if not any(installs(environment, "jax")) and not told and manages_packages(environment):
         return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release that its lock file names.")

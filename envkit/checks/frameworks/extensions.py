@@ -30,6 +30,7 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
+from envkit.checks.frameworks.known_wheels import known_wheel
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -72,6 +73,8 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
         return graphs
     if xformers := _xformers(environment, matrix):
         return xformers
+    if wheel := known_wheel(environment, said(environment, "extension-abi-mismatch")):
+        return wheel
     if wanted := _its_torch(environment, matrix):
         return wanted
     return Remedy(

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, Word, fixed, run
+from envkit.checks.engine.command import NAME, PACKAGE, PATH, PYTHON, Command, Word, fixed, run
 from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -69,6 +69,9 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_LAUNCH = fixed("python -m torch.distributed.run")
+
+
 def _set_to(name: str, folder: str) -> tuple[Word, ...]:
     """What `set` of Windows takes as one word."""
     place = PATH(folder)
@@ -87,18 +90,42 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     )
 
 
+def _without_home(environment: Environment, matrix: Matrix) -> Remedy:
+    """A torchrun of the home directory has a Python of its own, so that leaving the packages out does not help."""
+    other = PYTHON(named(seen(environment, "user-site-shadows-env", "detail-torchrun"), "python"))
+    if not isinstance(other, str):
+        return Remedy("Disable the user site directory, or uninstall the copies there.", (_LEAVE_HOME_OUT,))
+    return Remedy(
+        "The torchrun in ~/.local/bin comes first on PATH and starts its own Python, not the environment's. Start the "
+        "launcher as a module, with the options and the script that followed torchrun. To get rid of the copy in your "
+        f"home directory, let that Python remove it: {other} -m pip uninstall torch.",
+        (fixed("uv run python -m torch.distributed.run") if "uv" in managers(environment) else _LAUNCH,),
+    )
+
+
+def _elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
+    """Without the file, whose place the message may name."""
+    path = named(seen(environment, "local-module-shadows", "circular-file"), "path")
+    if path is None:
+        return Remedy("Rename it, or start Python in another directory.")
+    return Remedy(
+        f"{path} has the framework's name and is found first. Start Python in a directory without such a file: from "
+        "the project's root, with python -m for one of its modules. A file of your own can be renamed instead. "
+        "Neither the framework nor CUDA has to be installed again."
+    )
+
+
 _HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
     "A package in the home directory was imported instead of the environment's",
     impact="A different release from the environment's is used.",
-    remedy="Disable the user site directory, or uninstall the copies there.",
-    steps=(_LEAVE_HOME_OUT,),
+    remedy=_without_home,
 )
 _HIDDEN_BY_FILE = Fault(
     "local-module-shadows",
     "A file in the working directory is imported instead of the framework",
     impact="The import fails partway, or names are missing.",
-    remedy="Rename it, or start Python in another directory.",
+    remedy=_elsewhere,
 )
 _OTHER_PIP = Fault(
     "pip-belongs-to-other-python",
@@ -128,6 +155,7 @@ def _beside_home(item: Distribution) -> bool:
     layer=Layer.FRAMEWORK_BUILD,
     rank=12,
     any_of=("pythons", "messages"),
+    fix="Disable the user site directory (PYTHONNOUSERSITE=1), or uninstall the copies there.",
     references=threads("conda/conda#13746", "conda-forge/python-feedstock#171"),
 )
 def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -187,6 +215,7 @@ def _removal(names: list[str]) -> str:
     layer=Layer.FRAMEWORK_BUILD,
     rank=13,
     any_of=("pythons", "messages"),
+    fix="Rename the file, or start Python in another directory.",
     references=threads("pytorch/pytorch#39473", "pytorch/pytorch#19943"),
 )
 def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -208,7 +237,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
     if frameworks or messages:
         name = posixpath.basename((frameworks or ["A module"])[0].rstrip("/"))
         title = f"{name} in the working directory is imported instead of the framework"
-        yield _HIDDEN_BY_FILE.found(evidence, title=title, remedy=fix)
+        yield _HIDDEN_BY_FILE.found(evidence, title=title, remedy=fix if renamed else None)
     elif shadows:
         yield _HIDDEN_BY_FILE.found(
             evidence,

@@ -16,6 +16,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
+from envkit.checks.gpu.sleep_remedies import after_sleep
 from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment, Gpu
 from envkit.tables.codes import limit
@@ -143,8 +144,7 @@ _SLEPT = Fault(
     "cuda-broken-after-suspend",
     "CUDA stopped working after the machine went to sleep",
     impact="CUDA programs fail with 'unknown error', although nvidia-smi works.",
-    remedy="Reload the module while no program is using the GPU. To prevent this, preserve video memory across sleep.",
-    actions=("reload-uvm", "keep-memory"),
+    remedy=after_sleep,
 )
 
 
@@ -365,12 +365,10 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     tier="N",
     any_of=("driver.cuda_init", "messages"),
     explained_by=(
-        "container-loses-gpu",
-        "uvm-module-not-loaded",
-        "driver-library-mismatch",
-        "driver-module-not-loaded",
-        "no-gpu-on-pci",
+        *("container-loses-gpu", "uvm-module-not-loaded", "driver-library-mismatch"),
+        *("driver-module-not-loaded", "no-gpu-on-pci"),
     ),
+    fix="Reload nvidia_uvm while no program is using the GPU, and preserve video memory across sleep.",
     references=threads("pytorch/pytorch#88639", "ollama/ollama#5464", "pop-os/default-settings#64"),
 )
 def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

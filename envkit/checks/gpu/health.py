@@ -11,7 +11,7 @@ from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, only_shown, seen
+from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -34,6 +34,14 @@ _FAILS_AGAIN = (
     "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA "
     "it; the first command prints its serial number, the second runs the diagnosis that vendors ask for, while the "
     "GPU is idle. Until then, drain the node or hide the GPU with CUDA_VISIBLE_DEVICES."
+)
+
+
+_NOT_ACTIVATED = (
+    "The log says that a faulty row is marked for remapping, and shows no reset since; the spare row is used only "
+    "after one. Drain the node, and reset this GPU (if it cannot be reset, reboot the machine). Then check that no row "
+    "is pending, and run the diagnosis while the GPU is idle. If Xid 48 comes back after the reset, the memory is "
+    "failing: RMA the card."
 )
 
 
@@ -182,6 +190,10 @@ def _when_it_recurs(environment: Environment) -> Remedy | None:
     """What to do where the log holds several such errors: a reset does not fix memory that fails again."""
     messages = seen(environment, _MEMORY_ERROR.id)
     if seen(environment, _MEMORY_ERROR.id, "again"):
+        if address := pci_address(
+            named(seen(environment, _MEMORY_ERROR.id, "detail-not-activated"), "pci_address") or ""
+        ):
+            return remedy(environment, _NOT_ACTIVATED, "reset", "remapped-rows", "diagnose", index=address)
         return remedy(environment, _FAILS_AGAIN, "card-numbers", "diagnose")
     if gpus_of(environment) or any("pci_address" in message.values for message in messages):
         return None

@@ -18,6 +18,7 @@ from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
+from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
 from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
 
@@ -60,8 +61,7 @@ _OPEN = Fault(
     "open-module-on-pre-turing",
     "The open kernel module does not support this GPU",
     impact=_NO_START,
-    remedy="Install the proprietary flavor of a branch that supports this GPU.",
-    actions=("driver-branch",),
+    remedy=proprietary_flavor,
 )
 _PROPRIETARY = Fault(
     "proprietary-module-on-blackwell",
@@ -203,6 +203,7 @@ def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
     any_of=("driver.open_kernel_module", "kernel.module_files", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
     elsewhere=NO_OWN_DRIVER,
+    fix="Install the proprietary flavor of a branch that supports this GPU.",
     references=threads("NVIDIA/open-gpu-kernel-modules#322", "NVIDIA/open-gpu-kernel-modules#19"),
 )
 def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -232,7 +233,7 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
         evidence = [_gpu_evidence(environment, gpu) for gpu in gpus]
         yield ok(f"the {_word(fault)} module supports every GPU that is shown", evidence=evidence)
     elif is_open is None or not gpus:
-        yield fault.reported(environment, remedy=_by_akmods(environment, fault), branch=branch) or not_looked(
+        yield fault.reported(environment, branch=branch) or not_looked(
             environment, unseen(environment, "the kernel module's flavor or the GPU")
         )
     elif is_open is not wrong_is_open:
@@ -280,17 +281,8 @@ def _fits(
         [*evidence, _gpu_evidence(environment, gpu)],
         title=f"{gpu.title} does not work with the {word} kernel module",
         subject=gpu.subject,
-        remedy=_by_akmods(environment, fault),
         branch=branch,
     )
-
-
-def _by_akmods(environment: Environment, fault: Fault) -> Remedy | None:
-    """Where akmods builds the module, its configuration chooses the flavor."""
-    if fault is not _OPEN or "akmods" not in managers(environment):
-        return None
-    advice = "Let akmods build the proprietary flavor; the driver's branch must support this GPU."
-    return remedy(environment, advice, "akmods-proprietary", "reboot")
 
 
 def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence]]:

@@ -13,6 +13,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual,
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -364,13 +365,13 @@ def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Ite
     """
     if loaded(environment):
         yield ok("the kernel accepted the module", evidence=[known(environment, "driver.kernel_module")])
+    elif environment.system.secure_boot.value is False and not seen(environment, _UNSIGNED.id, without="verification"):
+        yield ok("Secure Boot is off", evidence=[known(environment, "system.secure_boot")])
     elif reported := _UNSIGNED.reported(environment):
         yield reported
     elif not environment.system.secure_boot.known:
         yield _boot_unknown(environment)
-    elif not environment.system.secure_boot.get():
-        yield ok("Secure Boot is off", evidence=[known(environment, "system.secure_boot")])
-    else:
+    elif environment.system.secure_boot.get():
         yield _signature(environment)
 
 

@@ -10,6 +10,7 @@ from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.loader_path import folder_of, library_path, without_folders
 from envkit.checks.engine.managers import in_image
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -74,6 +75,28 @@ def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
     return _NO_COMPAT(environment, matrix)
 
 
+_OTHER_COPY = _off_the_path(
+    "Find out which libcuda programs load, and remove any other copy from the loader's path. After a driver upgrade, "
+    "reload the modules or reboot."
+)
+
+
+def _one_libcuda(environment: Environment, matrix: Matrix) -> Remedy:
+    """Where an image's own variable puts the libcuda of cuda-compat first, its Dockerfile is what to change."""
+    folder = named(seen(environment, "driver-lib-mismatch-803", "detail-compat-first"), "folder")
+    if folder is None:
+        return _OTHER_COPY(environment, matrix)
+    return remedy(
+        environment,
+        f"The image's LD_LIBRARY_PATH starts with {folder}: its libcuda is loaded instead of the host driver's, which "
+        f"is of another release. In the Dockerfile, take {folder} out of the line ENV LD_LIBRARY_PATH, and build the "
+        "image again; nothing changes on the host. The command tests it first, in the container or before the entry "
+        "point's program.",
+        "drop-folders",
+        sign="compat",
+    )
+
+
 _COMPAT = Fault(
     "cuda-compat-on-unsupported-hw",
     "Forward compatibility (cuda-compat) is in use on a GPU that does not support it",
@@ -84,10 +107,7 @@ _FOREIGN = Fault(
     "driver-lib-mismatch-803",
     "CUDA error 803: libcuda and the kernel module do not match",
     impact="No CUDA program starts.",
-    remedy=_off_the_path(
-        "Find out which libcuda programs load, and remove any other copy from the loader's path. After a driver "
-        "upgrade, reload the modules or reboot."
-    ),
+    remedy=_one_libcuda,
 )
 _STUB = Fault(
     "libcuda-stub-loaded",

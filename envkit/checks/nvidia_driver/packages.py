@@ -16,6 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.stale_libraries import without_stale
 from envkit.model import Environment, Problem, SystemPackage
 
 if TYPE_CHECKING:
@@ -137,7 +138,8 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
         yield _OVERLAP.found(
             [Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())],
             title=f"The driver's libraries are installed in {len(versions)} versions: {', '.join(sorted(versions))}",
-            remedy=_one_installation(environment, runfile=runfile),
+            remedy=(None if runfile else without_stale(environment, versions))
+            or _one_installation(environment, runfile=runfile),
         )
     elif runfile and packages:
         yield _OVERLAP.found(

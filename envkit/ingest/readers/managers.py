@@ -67,6 +67,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
     ),
     "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
+    "k3s-node": (regex(r"\brancher/k3s\b|\+k3s\d|\bk3s\.service\b"), ("rancher/k3s", "+k3s", "k3s.service")),
+    "rke2-node": (regex(r"\brancher/rke2\b|\+rke2r\d|\brke2-(?:server|agent)\b"), ("rancher/rke2", "+rke2r", "rke2-")),
     "k3s": (regex(_PROMPT + r"k3s kubectl ", re.MULTILINE), ("k3s kubectl",)),
     "gpu-operator": (
         regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU [Oo]perator\b"),

@@ -1,0 +1,63 @@
+"""Engines that keep their settings in a place of their own: a rootless Docker, and the containerd of k3s and RKE2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy, steps
+from envkit.model import Environment
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_SHARED = (
+    "A rootful Docker on the same machine reads the same file, and its containers then get no device rules (NVML says "
+    "Unknown Error): if you need both, use CDI for the rootless one instead."
+)
+_OF_NODES = {"k3s-node": ("k3s", "restart-k3s"), "rke2-node": ("RKE2", "restart-rke2")}
+
+
+def without_cgroups(environment: Environment, matrix: Matrix) -> Remedy:
+    """By the toolkit's own command where its release has it, otherwise in the file."""
+    own = environment.containers.container_toolkit.value or _told_toolkit(environment)
+    old = own is not None and own < limit("container-toolkit-with-config-set")
+    set_it = (
+        steps(environment, "no-cgroups-by-hand")
+        if old
+        else (fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),)
+    )
+    return Remedy(
+        f"Set no-cgroups for NVIDIA's hook, or use CDI. {_SHARED}",
+        (*set_it, fixed("systemctl --user restart docker")),
+    )
+
+
+def _told_toolkit(environment: Environment) -> Version | None:
+    """The release that the toolkit's own log names."""
+    return Version.find(named(seen(environment, "rootless-cgroups", "detail-toolkit"), "version") or "")
+
+
+def by_runtime_class(environment: Environment) -> Remedy | None:
+    """On k3s and RKE2, which find the toolkit by themselves and need a RuntimeClass; None on other nodes."""
+    title, restart = next((words for name, words in _OF_NODES.items() if name in managers(environment)), ("", ""))
+    if not title:
+        return None
+    known = environment.containers.container_toolkit.known or seen(
+        environment, "docker-no-nvidia-runtime", "detail-runtime-there", "detail-toolkit-there"
+    )
+    first = "" if known else "Install the NVIDIA Container Toolkit on the node. "
+    return remedy(
+        environment,
+        f"{first}{title} has its own containerd, which ignores /etc/containerd/config.toml: at each start, it adds a "
+        "runtime named nvidia if it finds the toolkit. Pods only use it through a RuntimeClass: create it, and set "
+        "runtimeClassName: nvidia for the device plugin (last command; its DaemonSet may have another name) and, next "
+        "to containers, in every pod that needs a GPU.",
+        *(() if known else ("container-toolkit", restart)),
+        "runtime-class",
+    )

@@ -1,0 +1,49 @@
+"""The wheel of an extension that its project builds for the installed torch, CUDA, Python, and system."""
+
+from __future__ import annotations
+
+import shlex
+
+from envkit.base.versions import Version
+from envkit.checks.engine.command import URL, Command, Word
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.installs import distribution, first_python, local_tag, pip, release
+from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of
+from envkit.model import Environment, PythonEnvironment
+
+_EXTENSIONS = ("detectron2", "mmcv-full", "mmcv", "pytorch3d", "flash-attn")
+
+
+def known_wheel(environment: Environment, text: str) -> Remedy | None:
+    """For the extension that `text` names; None where no wheel of the installed release is on record."""
+    lower = text.lower().replace("_", "-")
+    python = first_python(environment)
+    name = next((name for name in _EXTENSIONS if name in lower and distribution(python, name) is not None), None)
+    torch, item = distribution(python, "torch"), distribution(python, name) if name else None
+    own, cuda = _built_for(torch.version) if torch is not None else (None, None)
+    if item is None or own is None or cuda is None or python.version is None:
+        return None
+    rows = prebuilt_of(item.name, f"=={item.version.partition('+')[0]}")
+    row = prebuilt_for(rows, own, cuda, "windows" if on_windows(environment) else "linux", python.version)
+    if row is None:
+        return None
+    return Remedy(
+        f"The installed {item.name} {item.version} was built for another torch or CUDA; the project has a wheel for "
+        f"torch {row.torch} and CUDA {row.cuda}. Neither driver, CUDA, nor Python has to change; torch stays.",
+        (
+            pip(python, "uninstall", "-y", item.name),
+            _install(python, install_words(row, python.version)),
+        ),
+    )
+
+
+def _built_for(version: str) -> tuple[Version | None, Version | None]:
+    """The release of torch, and the CUDA that its tag names: 11.1 of cu111."""
+    tag = local_tag(version).removeprefix("cu")
+    return release(version), Version.find(f"{tag[:-1]}.{tag[-1]}") if tag.isdecimal() and len(tag) > 1 else None
+
+
+def _install(python: PythonEnvironment, words: str) -> Command:
+    spelled: list[Word] = [URL(word) if "://" in word else word for word in shlex.split(words)]
+    return pip(python, "install", "--no-deps", *spelled)
