@@ -75,6 +75,15 @@ def gpu_runs_build(
     if build.cpu_only:
         return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it does not use {label}", build.sources)
     match = code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
+    if match is CodeMatch.UNKNOWN:
+        from envkit.compat.runtime_code import runtime_code
+
+        known = runtime_code(gpu, build)
+        if known is not None:
+            sources = (*build.sources, *known.sources)
+            return Verdict(
+                "gpu-runs-build", "ok", f"{title} {known.how.replace('{gpu}', label)}", tuple(dict.fromkeys(sources))
+            )
     status, reason = _build_reason(match, label, build, driver_verdict)
     return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
 

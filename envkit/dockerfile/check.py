@@ -18,7 +18,7 @@ from envkit.dockerfile.check_framework import brings_its_cuda, framework_finding
 from envkit.dockerfile.check_parts import finding, from_verdict, line_of, package_subject, subject_of
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
-from envkit.dockerfile.check_targets import cuda_targets, driver_targets
+from envkit.dockerfile.check_targets import container_targets, cuda_targets, driver_targets
 from envkit.dockerfile.clashes import Clash, clashes, of_other_torch, together, unknown_releases
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
@@ -73,6 +73,7 @@ def check_dockerfile(
         findings += cuda_targets(found.cuda, found, request, matrix, unused=unused)
     elif not unused:
         findings += _targets_unknown(found, request)
+    findings += container_targets(found, request)
     of_conda = _beside_the_system(found)
     if of_conda is not None:
         findings += cuda_targets(of_conda, found, request, matrix)

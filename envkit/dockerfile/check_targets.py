@@ -20,6 +20,7 @@ from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.specifiers import package_release
 from envkit.solver.request import Request
+from envkit.tables.known_bases import gpus_of_month
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.rows import FrameworkBuild
 
@@ -40,6 +41,24 @@ def driver_targets(found: Contents, request: Request, matrix: Matrix) -> Iterato
     for verdict in _unsupported(request, matrix):
         fault = faults.DRIVER_WITHOUT_GPU
         yield from_verdict(fault, verdict, subject, "No image can use the GPU with this driver.", fault.fix)
+
+
+def container_targets(found: Contents, request: Request) -> Iterator[Finding]:
+    """The named GPUs that are older than those of one of NVIDIA's monthly containers."""
+    base = found.base
+    row = gpus_of_month(base.repository, base.tag)
+    if row is None:
+        return
+    for gpu in request.gpus:
+        own, low = gpu.compute_capability, row.lowest
+        if (own.major, own.minor) < (low.major, low.minor):
+            detail = (
+                f"NVIDIA's containers of {row.first} to {row.last} need compute capability {low}, which {gpu} lacks"
+            )
+            verdict = Verdict("gpu-runs-build", "fail", detail, row.sources)
+            fix = "Use a newer GPU, or an image of the framework's own project."
+            subject = subject_of(base.line, base.image)
+            yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, "It uses the CPU, or stops.", fix)
 
 
 def _unsupported(request: Request, matrix: Matrix) -> Iterator[Verdict]:

@@ -98,7 +98,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
         yield framework_title(build.framework), _package(build, choice.own_image(build))
     if choice.cuda is not None:
-        bundled = not choice.needs_toolkit and all(build.bundles_cuda for build in choice.builds)
+        bundled = not choice.needs_toolkit and all(build.bundles_cuda for build in choice.builds if build.cuda)
         where = "bundled in the wheels" if bundled else "system toolkit"
         yield "CUDA", f"{choice.cuda} ({where})"
     if choice.cudnn_version is not None:

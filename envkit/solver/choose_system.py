@@ -30,6 +30,8 @@ def _installable(
 ) -> tuple[Toolkit, OperatingSystem | None, ImageTag | None]:
     """Of equal places the newest release line that has an installer, and in it one with a checksum."""
     newest_first = sorted(places, key=lambda place: place[0].version, reverse=True)
+    if query.request.cuda is None:  # of one that has just come out the driver is not known yet
+        newest_first = [place for place in newest_first if place[0].minimum_driver] or newest_first
     with_runfile = (place for place in newest_first if place[2] or runfiles_for(place[0], query))
     first = next(with_runfile, newest_first[0])
     line = [place for place in newest_first if place[0].release == first[0].release]

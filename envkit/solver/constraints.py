@@ -174,7 +174,11 @@ def _code(query: Query, build: FrameworkBuild) -> bool | None:
         return False
     if query.knowledge.cuda_from(build):
         return True  # its code is that of another framework, which is judged itself
-    return None if CodeMatch.UNKNOWN in matches or build.cuda is None else True
+    if CodeMatch.UNKNOWN in matches:
+        from envkit.compat.runtime_code import runtime_code
+
+        return True if all(runtime_code(gpu.compute_capability, build) for gpu in query.request.gpus) else None
+    return None if build.cuda is None else True
 
 
 _CODE_ORDER = list(CodeMatch)

@@ -20,6 +20,8 @@ _PIECE = regex(r"[a-z]+|[0-9]+")
 # said by many, and part of few names: the maker, lines of products that were renamed, how a board is built
 _ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
 _PCI = regex(r"10de:(?:0x)?(?P<device>[0-9a-f]{4})")
+_SYSTEM = regex(r"(?i:dgx|hgx)[ -](.+)")  # NVIDIA's machines are named after their GPUs
+_FAMILY = regex(r"[a-z]{1,2}[0-9][a-z]{0,2}\.|[ag][0-9]-[a-z]+-")  # of instances: g5.xlarge, a2-highgpu-1g
 _SERIES = regex(r"\b(\d0) series\b")
 _SHOWN = 8
 
@@ -37,6 +39,11 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         return named
     models = _with_id(text, matrix) or [*matrix.gpus_by_name(text)] or _holding(_words(text), matrix.gpus)
     models = models or _without_asides(text, matrix.gpus)
+    rented = None if models else _rented(text)
+    if rented is not None and (named := matrix.gpu_by_name(rented)) is not None:
+        return named
+    if not models and (inside := _SYSTEM.fullmatch(text.strip())):
+        return model_of(inside[1], matrix)
     if not models:
         raise unknown_gpu(text, (model.name for model in matrix.gpus))
     if len({_judged(row) for row in models}) > 1:
@@ -53,6 +60,19 @@ def _with_id(text: str, matrix: Matrix) -> list[GpuModel]:
     """The models of a PCI id as lspci prints it: `10de:1287`, for names that several chips have."""
     known = _PCI.fullmatch(text.strip().lower())
     return [*matrix.gpus_by_device_id(known["device"])] if known else []
+
+
+def _rented(text: str) -> str | None:
+    """The GPU of a cloud's instance type: `p4d.24xlarge`, `g5.xlarge` by the others of its family."""
+    from envkit.tables.advice import CloudInstance
+    from envkit.tables.loader import read
+
+    name = text.strip().lower()
+    rows = read(CloudInstance)
+    exact = [row.gpu for row in rows if row.instance.lower() == name]
+    family = _FAMILY.match(name)
+    alike = {row.gpu for row in rows if family is not None and row.instance.lower().startswith(family.group())}
+    return exact[0] if exact else alike.pop() if len(alike) == 1 else None
 
 
 def named_so_far(text: str, model: GpuModel, matrix: Matrix) -> str:

@@ -9,7 +9,7 @@ from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.model import NoPlan, Plan
-from envkit.solver.request import Request
+from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.solve import resolve
 
 
@@ -20,6 +20,9 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     machine all the same. The plan says that it was read so; one for packages of that CUDA says what the other reading
     would give.
     """
+    backed = _with_backend(request, matrix)
+    if backed is not None:
+        return backed
     plan = resolve(request, matrix)
     cuda = request.cuda.exact if request.cuda is not None else None
     if cuda is None or not request.frameworks or request.needs_toolkit or (isinstance(plan, Plan) and request.driver):
@@ -38,6 +41,22 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
         return plan
     return replace(plan, warnings=(*plan.warnings, _other_reading(cuda, driver, other)))
+
+
+def _with_backend(request: Request, matrix: Tables) -> Plan | None:
+    """The plan for a framework that runs on another (Keras), with the first of those that fits; None otherwise."""
+    rows = [matrix.framework(one.name) for one in request.frameworks]
+    givers = rows[0].cuda_from if len(rows) == 1 and rows[0] is not None else ()
+    alive = [row for name in givers if (row := matrix.framework(name)) is not None and not row.archived]
+    for row in alive:
+        both = replace(request, frameworks=(*request.frameworks, FrameworkRequest(row.name)))
+        plan = resolve_having(both, matrix)
+        if isinstance(plan, Plan):
+            others = " or ".join(f"--framework {other.name}" for other in alive if other is not row)
+            names = request.frameworks[0].name
+            told = f"{names} runs on top of another framework; {row.title} was chosen: {others} plans for another"
+            return replace(plan, warnings=(told, *plan.warnings))
+    return None
 
 
 def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:

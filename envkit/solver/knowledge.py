@@ -181,9 +181,13 @@ class Knowledge:
 
     @cached_property
     def long_term_ubuntus(self) -> tuple[OperatingSystem, ...]:
-        """The long-term Ubuntu releases that have a plain image, newest first: what is chosen when nobody says."""
+        """The long-term Ubuntu releases that have a plain image, newest first: what is chosen when nobody says.
+
+        One that is not a year old, for which much is not made yet, comes after the others.
+        """
         rows = (row for row in self.tables.operating_systems if row.base_image and _is_long_term_ubuntu(row.os_id))
-        return tuple(sorted(rows, key=lambda row: Version.find(row.os_id) or Version.of(0), reverse=True))
+        newest_first = sorted(rows, key=lambda row: Version.find(row.os_id) or Version.of(0), reverse=True)
+        return tuple(sorted(newest_first, key=lambda row: _is_fresh(row, self.tables.data_date)))
 
     def cudnns(self, toolkit: Toolkit, architecture: str) -> tuple[CudnnRelease, ...]:
         """The cuDNN builds made for a toolkit on a processor, newest first."""
@@ -290,6 +294,12 @@ def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, 
         groups.setdefault((not build.yanked, build.version.parts), []).append(build)
     ordered = sorted(groups, key=lambda key: (key[0], Version(key[1])), reverse=True)
     return [tuple(groups[key]) for key in ordered]
+
+
+def _is_fresh(system: OperatingSystem, today: str) -> bool:
+    """Whether a system (2026-04) is younger than a year."""
+    year, _, rest = today.partition("-")
+    return system.released is not None and system.released > f"{int(year) - 1}-{rest[:2]}"
 
 
 def _itself(version: Version) -> Version:

@@ -23,6 +23,7 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
     hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
     if row.instead and row.compiled:
         hint += "; where it is compiled, nvcc has to be of the major of that one's CUDA"
+    hint = f"{hint}. {row.look[0].upper()}{row.look[1:]}".removeprefix(". ") if row.look else hint
     return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
 
 

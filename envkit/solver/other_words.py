@@ -40,12 +40,15 @@ def python_words(text: str) -> str:
     """A Python version as it is. Raises RequestError for a free-threaded one such as `3.13t`."""
     found = _FREE_THREADED.fullmatch(text.strip())
     if found is not None:
-        from envkit.tables.codes import limit
+        from envkit.tables.loader import read
+        from envkit.tables.names import FreeThreaded
 
+        rows = [row for row in read(FreeThreaded) if row.python == text.strip()]
+        known = "; ".join(f"{row.framework} {row.first} to {row.last or 'the newest'}" for row in rows)
+        told = f"the default index has wheels for it of {known}" if known else "no wheels for it are known"
         raise RequestError(
-            f"--python: envkit does not know which packages have wheels for the free-threaded Python {text}; PyTorch "
-            f"has some from {limit('torch-free-threaded')} on.",
-            f"For the regular one: --python {found[1]}",
+            f"--python: envkit does not plan for the free-threaded Python {text}; {told}.",
+            f"Install there with pip itself, or use the regular one: --python {found[1]}",
         )
     return text
 

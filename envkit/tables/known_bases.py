@@ -6,7 +6,7 @@ import re
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.tables.loader import read, table
 from envkit.tables.rows import FrameworkImage
 
@@ -24,6 +24,24 @@ class ContainerMonth:
     python: Version | None
     os_id: str | None
     sources: tuple[str, ...]
+
+
+@table("image/container_gpus.csv", "first")
+@record
+class ContainerGpus:
+    """The lowest GPUs of all of NVIDIA's containers of the months from `first` to `last`."""
+
+    first: str
+    last: str
+    lowest: ComputeCapability
+    sources: tuple[str, ...]
+
+
+def gpus_of_month(repository: str, tag: str) -> ContainerGpus | None:
+    """The GPUs that one of NVIDIA's monthly containers is made for; None where that is not on record."""
+    found = _MONTH.match(tag) if _MONTHLY.fullmatch(repository) else None
+    rows = (row for row in read(ContainerGpus) if found is not None and row.first <= found.group() <= row.last)
+    return next(rows, None)
 
 
 @table("image/tag_schemes.csv", "repository", "tags")

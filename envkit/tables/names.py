@@ -32,6 +32,18 @@ class EmptiedPackage:
     sources: tuple[str, ...]
 
 
+@table("free_threaded.csv", "python", "framework")
+@record
+class FreeThreaded:
+    """The releases of a framework with wheels for a free-threaded Python; `last` None: up to the newest."""
+
+    python: str  # 3.13t
+    framework: str
+    first: Version
+    last: Version | None
+    sources: tuple[str, ...]
+
+
 @table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu"))
 @record
 class NotCovered:
@@ -42,3 +54,4 @@ class NotCovered:
     title: str  # the software, or the vendor of a GPU
     instead: str
     compiled: bool  # the software holds code for GPUs of its own
+    look: str = ""  # what is known of it, and where to look

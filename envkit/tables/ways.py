@@ -33,6 +33,17 @@ class OtherWay:
         )
 
 
+@table("runtime_code.csv", "framework")
+@record
+class RuntimeCode:
+    """A framework whose builds run on GPUs although no list of their code exists; `how` follows its name."""
+
+    framework: str
+    last_capability: ComputeCapability | None  # None: as far as its CUDA goes
+    how: str
+    sources: tuple[str, ...]
+
+
 @table("framework_traits.csv", "framework")
 @record
 class FrameworkTraits:

@@ -48,7 +48,7 @@ def test_every_cuda_in_the_data_is_understood_as_wheels_write_it(matrix: Matrix)
         (RequestWords(cuda="rocm6.2"), "not for NVIDIA GPUs"),
         (RequestWords(os_id="alpine3.20"), "its C library is musl"),
         (RequestWords(os_id="scratchbox"), "unknown value 'scratchbox'"),
-        (RequestWords(python="3.13t"), "does not know which packages"),
+        (RequestWords(python="3.13t"), "pytorch 2.7.0 to 2.12.0"),
         (RequestWords(gpus=("sm_86a",)), "there is no target sm_86a"),
         (RequestWords(gpus=("9.0f",)), "there is no target 9.0f"),
         (RequestWords(gpus=("Radeon RX 7900 XTX",)), "rocm.docs.amd.com"),

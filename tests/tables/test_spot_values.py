@@ -434,7 +434,10 @@ def test_the_lowest_ptx_in_tensorflow(matrix: Matrix, version: str, ptx: str) ->
 # removed"; docs/installation.md: "SM version 5.2 (Maxwell) or newer"
 def test_jax_left_kepler_before_cuda_12(matrix: Matrix) -> None:
     rows = [row for row in matrix.builds("jax") if row.cuda is not None and row.cuda.major == 11]
-    assert rows and all(row.min_compute_capability == ComputeCapability.parse("5.2") for row in rows)
+    lowest = {row.version: row.min_compute_capability for row in rows}
+    maxwell, kepler = ComputeCapability.parse("5.2"), ComputeCapability.parse("3.5")
+    assert all(low == (maxwell if version >= v("0.4.4") else kepler) for version, low in lowest.items())
+    assert len(set(lowest.values())) == 2
 
 
 # https://docs.nvidia.com/deeplearning/tensorrt: the support matrix of 10.1.0 ("SM 7.0 or higher") and the release notes
