@@ -18,6 +18,7 @@ from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import pinned_release
 from envkit.dockerfile.wanted import Problem, chosen_build
+from envkit.tables.codes import limit
 from envkit.tables.pairs import PackagePair
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _TORCH = "torch"
 _COMPANIONS = ("torchvision", "xformers")  # each release is for one of torch
+_LOOSE = "torchaudio"  # from 2.11 on it names no torch
 _APART = frozenset({"--no-deps"})
 
 
@@ -50,10 +52,35 @@ def _first(ground: Ground, found: Contents, matrix: Matrix) -> Iterator[Finding]
             if newer is not None:
                 yield _told(one, pinned, newer)
                 return
-        there.update(names)
         torch = names.get(_TORCH)
         if torch is not None:
             pinned = torch if pinned_release(torch.spec) and torch.marker == "" else None
+        loose = names.get(_LOOSE)
+        if loose is not None and pinned is not None and _LOOSE not in there:
+            yield from _beside(loose, pinned, ground.pythons.of(loose.caller, step.place))
+        there.update(names)
+
+
+def _beside(one: Package, pinned: Package, python: Version | None) -> Iterator[Finding]:
+    """A companion whose newest release asks pip for no torch: it comes beside a torch that it is not for."""
+    pin, places = pinned_release(pinned.spec), one.places
+    if one.spec or one.held or one.wheel is not None or one.marker or pin is None or python is None:
+        return
+    if (places.index and not places.more) or (places.more and "uv" in one.caller):  # the index of a CUDA alone
+        return
+    rows = pairs_by_package()[_LOOSE]
+    newest, fitting = rows[-1], [row for row in rows if _is_for(row, Version.parse(pin))]
+    if _is_for(newest, Version.parse(pin)) or not fitting or python.release(2) < limit("torchaudio-alone-python"):
+        return
+    yield finding(
+        faults.REQUIREMENTS_CLASH,
+        Status.WARN,
+        f"the newest {one.name}, {newest.version}, is for a newer torch than {pin}, and its metadata does not say so",
+        subject_of(one.line, one.name),
+        impact=f"pip takes it next to torch {pin}, where its compiled part does not load.",
+        remedy=Remedy(f"Pin the release for this torch: {one.name}=={fitting[-1].version}."),
+        sources=newest.sources,
+    )
 
 
 def _newer(

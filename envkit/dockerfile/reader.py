@@ -15,6 +15,7 @@ _DIRECTIVE = regex(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
 _WORD = regex(r"\s*([A-Za-z]+)(?:\s+|$)")
 _FLAG = regex(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
 _TAKES_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
+_COPIES = frozenset({"COPY", "ADD"})
 _BYTE_ORDER_MARK = "\ufeff"
 _LINE_END = regex(r"\r?\n")
 _KEYWORD = regex(
@@ -55,6 +56,11 @@ def read_instructions(text: str) -> tuple[Instruction, ...]:
         if _acts(instruction) in _TAKES_HEREDOC and "<<" in instruction.text:
             bodies, position = _heredocs(instruction.text, lines, position, start + 1)
             instruction = replace(instruction, heredocs=bodies)
+        elif instruction.keyword in _COPIES and len(instruction.text.split()) == 1:
+            raise SourceError(
+                f"line {start + 1}: {instruction.keyword} has no destination.",
+                f"Write what is copied and where to: {instruction.keyword} {instruction.text} .",
+            )
         instructions.append(instruction)
     return tuple(instructions)
 

@@ -20,6 +20,8 @@ _ENDS = {"fi": regex(r"\bif\b"), "done": regex(r"\bdo\b"), "then": regex(r"\bif\
 _PRINTS = frozenset({"echo", "printf", "grep", "git", "sed", "awk", "test"})
 _TESTS = frozenset({"[", "[["})
 _JOINS = frozenset({"&&", "||"})
+_COPIES = frozenset({"COPY", "ADD"})
+_REDIRECTS = regex(r"[12&]?>{1,2}(?:/dev/null|&[12])")
 _BEFORE_NOTHING = frozenset({"&&", "||", ";", "|"})
 
 
@@ -28,11 +30,27 @@ def grammar(ground: Ground) -> Iterator[Finding]:
     if "SHELL" in {part.keyword for part in ground.instructions}:  # it may be another language
         return
     for part in ground.instructions:
-        if part.keyword == "RUN" and not part.heredocs and not exec_form(part.text):
-            found = _in(part)
-            if found is not None:
-                yield found
-                return
+        if part.heredocs or exec_form(part.text):
+            continue
+        found = _in(part) if part.keyword == "RUN" else _copied(part) if part.keyword in _COPIES else None
+        if found is not None:
+            yield found
+            return
+
+
+def _copied(part: Instruction) -> Finding | None:
+    """A COPY that is written as if a shell ran it."""
+    word = next((word for word in part.text.split() if word in _JOINS or _REDIRECTS.match(word)), "")
+    if not word:
+        return None
+    return stop(
+        faults.WORD_UNKNOWN,
+        f"no shell runs {part.keyword}, so {word} is the name of a file to it",
+        subject_of(part.line, part.keyword),
+        impact="The build stops: there is no such file.",
+        fix=f"Remove {word} and what follows it. A file that may be missing is copied with a pattern, next to one that "
+        "is always there.",
+    )
 
 
 def _in(part: Instruction) -> Finding | None:
