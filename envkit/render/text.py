@@ -87,7 +87,8 @@ def _finding(
         yield from page.labeled("Fix", finding.remedy.summary)
         one_line = any(step.windows for step in finding.remedy.steps)
         yield from page.commands(finding.remedy.commands, one_line=one_line)
-    yield from _why(finding, page, brief=answer is None, verbose=verbose)
+    lines = 0 if answer is None else 1 if follow or len(finding.evidence) > 1 else 2
+    yield from _why(finding, page, lines, verbose=verbose)
     for number, other in enumerate(answer.alternatives if answer else ()):
         yield from page.labeled("Or" if number == 0 else "", f"{other.title}. To check, run:")
         yield from page.commands([other.tell_apart])
@@ -116,8 +117,8 @@ def _commands(finding: Finding) -> tuple[str, ...]:
     return (finding.remedy.summary, *finding.remedy.commands) if finding.remedy else (finding.id, finding.subject)
 
 
-def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterator[str]:
-    """What it means and what shows it; of evidence a first look gets little, what is not the answer nothing."""
+def _why(finding: Finding, page: Page, lines: int, *, verbose: bool) -> Iterator[str]:
+    """What it means and what shows it; a first look gets so many `lines` of each piece of evidence, 0 for none."""
     if finding.impact:
         yield from page.labeled("Why", finding.impact)
     if finding.subject and finding.subject not in finding.title:
@@ -125,8 +126,7 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
     if verbose:
         for number, item in enumerate(finding.evidence):
             yield from page.labeled("Evidence" if number == 0 else "", _told(item))
-    elif not brief:
-        lines = 2 if len(finding.evidence) == 1 else 1
+    elif lines:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
             told = in_a_line(item)
             start = len(told) - len(item.value) + item.start if item.start else 0

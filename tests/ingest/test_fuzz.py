@@ -125,7 +125,7 @@ SETS_BY_CONTRAST = tuple(
     for name in (
         *("third", "fourth", "fifth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
         *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth"),
-        *("eighteenth", "nineteenth", "twentieth", "twentyfirst", "twentysecond", "twentythird"),
+        *("eighteenth", "nineteenth", "twentieth", "twentyfirst", "twentysecond", "twentythird", "twentyfourth"),
         *("variant", "work"),
     )
 )

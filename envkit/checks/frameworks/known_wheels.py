@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import URL, Command, Word
+from envkit.checks.engine.command import NAME, URL, Command, Word
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.installs import distribution, first_python, local_tag, pip, release
-from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of
 from envkit.model import Environment, PythonEnvironment
 
 _EXTENSIONS = ("detectron2", "mmcv-full", "mmcv", "pytorch3d", "flash-attn")
@@ -24,6 +23,8 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
     own, cuda = _built_for(torch.version) if torch is not None else (None, None)
     if item is None or own is None or cuda is None or python.version is None:
         return None
+    from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of
+
     rows = prebuilt_of(item.name, f"=={item.version.partition('+')[0]}")
     row = prebuilt_for(rows, own, cuda, "windows" if on_windows(environment) else "linux", python.version)
     if row is None:
@@ -32,7 +33,7 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
         f"The installed {item.name} {item.version} was built for another torch or CUDA; the project has a wheel for "
         f"torch {row.torch} and CUDA {row.cuda}. Neither driver, CUDA, nor Python has to change; torch stays.",
         (
-            pip(python, "uninstall", "-y", item.name),
+            pip(python, "uninstall", "-y", NAME(item.name)),
             _install(python, install_words(row, python.version)),
         ),
     )
