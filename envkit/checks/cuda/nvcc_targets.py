@@ -26,13 +26,22 @@ if TYPE_CHECKING:
 
 _NO_PACKAGE = (
     " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
-    "gxx_linux-64=N)."
+    "gxx_linux-64={})."
 )
+_MSVC = "msvc"  # the message of nvcc on Windows
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
 def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
-    if on_windows(environment):
+    refused_msvc = seen(environment, "gcc-too-new-for-nvcc", _MSVC)
+    if year := named(refused_msvc, "year"):
+        return Remedy(
+            f"This nvcc accepts compilers of Visual Studio {year} at most, and of that year only the releases that "
+            f"there were when it was made. In the Visual Studio Installer, under Individual components, add the oldest "
+            f"MSVC toolset of {year}, open the x64 Native Tools prompt with it, and rebuild in a fresh directory. "
+            "Or install a newer CUDA release, which supports the newer compiler."
+        )
+    if on_windows(environment) or refused_msvc:
         return remedy(
             environment,
             "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual components, add an "
@@ -48,10 +57,12 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     if number is not None and refused and int(refused) <= number:  # accepted, but not with its later patches
         number = int(refused) - 1
     there = number is not None and _packaged(environment, matrix, number)
+    which = f"GCC {number}" if number else "the newest GCC that the message allows"
+    elsewhere = "" if there or number is None else _NO_PACKAGE.format(number)
     return remedy(
         environment,
-        f"Install GCC {number or 'N'} next to the current one and point nvcc to it; then rebuild in a fresh build "
-        f"directory.{_newer_instead(environment, matrix, place, limit)}{'' if there else _NO_PACKAGE}",
+        f"Install {which} next to the current one and point nvcc at it; then rebuild in a fresh build directory."
+        f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
         "gcc-beside",
         gcc=number if there else None,
     )
