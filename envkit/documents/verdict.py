@@ -30,7 +30,7 @@ _DECISIVE = (
 )
 _XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, which answers a question, too
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
-_UNEXPLAINED = "The text reports a failure, but nothing in it about the machine explains it"
+_UNEXPLAINED = "This text shows a failure, but nothing in it about the machine explains it"
 _NOT_SHOWN = "The text names parts of a machine, but does not show whether they work"
 _FEW = 5  # checks, which a headline can name
 _TOO_LITTLE = "Too little is known for a verdict"

@@ -107,7 +107,7 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
 
 def _chips(gpu: Gpu, environment: Environment) -> str:
     """What a model can be whose name several chips have, where nothing else says which of them it is."""
-    if gpu.compute_capability is not None or not gpu.name:
+    if gpu.compute_capability is not None or not gpu.name or gpu.name.endswith("..."):  # cut, so of any model
         return ""
     from envkit.checks.gpu.gpus import seen_gpus
     from envkit.tables import Matrix

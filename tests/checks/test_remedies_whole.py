@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from envkit.checks.engine.findings import Finding, Status
+from envkit.ingest import parse_text
+from envkit.render.machine import machine_line
 from tests.checks.software import findings_of
 
 REPORTS = Path(__file__).resolve().parents[1] / "reports"
@@ -146,3 +148,36 @@ def test_a_variable_of_an_image_is_changed_in_its_dockerfile() -> None:
     assert "ENV LD_LIBRARY_PATH" in advice(found) and "grep -v compat" in commands(found)
     plain = cause("RuntimeError: Error 803: system has unsupported display driver / cuda driver combination\n")
     assert "ldconfig -p" in commands(plain)
+
+
+def test_a_torch_that_another_package_requires_stays_and_its_companions_come_from_its_index() -> None:
+    lines = commands_of(report("b28-42"))
+    assert not any("uninstall" in line or " torch==" in line for line in lines)
+    assert [line for line in lines if "torchvision==0.17.0" in line and "/whl/cu118" in line]
+
+
+def test_ptx_of_a_framework_is_no_code_for_a_gpu_that_its_cuda_does_not_know() -> None:
+    given = report("b28-33")
+    assert given.remedy is not None and "itself has code" not in given.remedy.advice
+    assert [line for line in commands_of(given) if "torch==" in line]
+
+
+def test_the_python_of_a_conda_build_decides_which_wheels_fit() -> None:
+    given = report("b28-16")
+    assert given.id == "arch-dropped-by-framework" and not any("-cp37-" in line for line in commands_of(given))
+
+
+def test_a_cut_off_name_is_no_list_of_every_chip() -> None:
+    text = (REPORTS / "batch-28/b28-34.txt").read_text()
+    assert "compute capability 5.0 or" not in machine_line(parse_text(text))
+
+
+def test_an_old_visual_studio_gets_no_toolset_of_a_newer_one() -> None:
+    given = report("b28-06")
+    assert given.id == "gcc-too-new-for-nvcc" and given.remedy is not None
+    assert "Visual Studio 2017" in given.remedy.advice and not commands_of(given)
+
+
+def commands_of(finding: Finding) -> tuple[str, ...]:
+    assert finding.remedy is not None
+    return finding.remedy.commands

@@ -61,7 +61,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     elsewhere = "" if there or number is None else _NO_PACKAGE.format(number)
     return remedy(
         environment,
-        f"Install {which} next to the current one and point nvcc at it; then rebuild in a fresh build directory."
+        f"Install {which} alongside the current one and point nvcc at it; then rebuild in a fresh build directory."
         f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
         "gcc-beside",
         gcc=number if there else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -68,7 +68,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     found = next(installs(environment, name), None)
     fits = found is not None and installed_fits(environment, matrix, found)
     serves = found is not None and {_fault(environment, matrix, found, own) for own in owns} == {None}
-    if found is not None and found.framework.cuda is not None and (fits or serves):
+    cuda = found.framework.cuda if found is not None else None
+    if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
     if own := compiled_program(environment, every, told=tells_framework(environment, matrix, messages)):
@@ -243,6 +244,13 @@ def _place(environment: Environment, gpu: SeenGpu) -> str:
     """The GPU by its name; where somebody only wrote of it, the place of these words."""
     told = gpu.nvml is None and is_told(environment.pci_gpus.source)
     return environment.pci_gpus.source if told else gpu.title
+
+
+def _known_to(cuda: Version, owns: Iterable[ComputeCapability], matrix: Matrix) -> bool:
+    """Whether the libraries of a CUDA have kernels for these GPUs: PTX of the framework alone is no help."""
+    from envkit.compat.gpu import gpu_runs_cuda
+
+    return all(gpu_runs_cuda(own, cuda, matrix).status != "fail" for own in owns)
 
 
 def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:

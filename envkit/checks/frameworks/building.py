@@ -75,7 +75,7 @@ def _fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
 _KILLED = Fault(
     "build-out-of-memory",
     "A build runs out of memory and is killed",
-    impact="The extension does not build; its source and the compilers are not at fault.",
+    impact="The extension does not build; the source code and the compilers are fine.",
     remedy=_fewer_compilers,
 )
 _HEADERS_CLASH = Fault(

@@ -3,11 +3,12 @@ it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.frameworks.installs import for_this_machine, local_tag, pip, release
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
 from envkit.model import Distribution, Environment, PythonEnvironment
 
@@ -60,6 +61,30 @@ def companion_remedy(
     return Remedy(
         f"Replace {partner.name} only; torch {torch.version} stays.",
         (_install(python, partner, line, row),),
+    )
+
+
+def holder_of(item: Installed) -> Distribution | None:
+    """The package that brought the installed release of torch, because it requires exactly that one."""
+    own = release(item.framework.version)
+    others = (package for package in item.python.distributions if package.name not in TORCH_PACKAGES)
+    return next((package for package in others if own is not None and torch_of(package) == own), None)
+
+
+def companions_replaced(
+    environment: Environment,
+    matrix: Matrix,
+    python: PythonEnvironment,
+    torch: Distribution,
+    partners: Sequence[Distribution],
+    holder: Distribution,
+) -> Remedy:
+    """The companions that do not go with a torch that `holder` requires: only they are replaced."""
+    given = [companion_remedy(environment, matrix, python, torch, one) for one in partners]
+    names = " and ".join(one.name for one in partners) or "its companions"
+    return Remedy(
+        f"{holder.name} {holder.version} requires torch {torch.version}, so it stays. Replace {names}.",
+        tuple(step for one in given for step in one.steps),
     )
 
 

@@ -33,7 +33,7 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
     package = f"{known.name}=={known.version.partition('+')[0]}" if known else ""
     among = f" ({', '.join(item.name for item in beside)})" if beside else ""
     return Remedy(
-        f"{found.framework.package} itself has code for this GPU, so keep it: the missing kernels are those of a "
+        f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a "
         f"compiled extension{among}, the one named in the last lines before the error. Compile it for this GPU with "
         "the toolkit of the framework's CUDA. If it rejects the target, or comes without its source, it does not "
         "support this GPU: use an older release of it, turn it off in the program, or use another GPU.",

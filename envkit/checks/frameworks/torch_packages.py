@@ -17,10 +17,17 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
-from envkit.checks.frameworks.companions import ASK, build_of_torch, companion_remedy, going_with, torch_of
+from envkit.checks.frameworks.companions import (
+    ASK,
+    build_of_torch,
+    companion_remedy,
+    companions_replaced,
+    going_with,
+    holder_of,
+    torch_of,
+)
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
-    Installed,
     build_of,
     distribution,
     distribution_evidence,
@@ -71,7 +78,11 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     why = "Reinstall the torch release that was chosen, with its companions."
     messages = seen(environment, _REPLACED_ID)
     item, chosen = next(installs(environment, "pytorch"), None), release(named(messages, "old") or "")
-    if item is not None and (pinning := _pinning(item)):
+    if item is not None and (pinning := holder_of(item)):
+        torch = distribution(item.python, "torch")
+        if torch is not None and local_tag(torch.version).startswith("cu"):
+            unfit = [one for one in _partners(item.python) if _unlike_companion(matrix, torch, one)]
+            return companions_replaced(environment, matrix, item.python, torch, unfit, pinning)
         chosen = release(item.framework.version)
         why = (
             f"{pinning.name} {pinning.version} requires torch {chosen}: keep this release, and install its CUDA build. "
@@ -92,13 +103,6 @@ def _partners(python: PythonEnvironment) -> list[Distribution]:
     return [item for name in TORCH_PACKAGES[1:] if (item := distribution(python, name)) is not None]
 
 
-def _pinning(item: Installed) -> Distribution | None:
-    """The package that brought the installed release of torch, because it requires exactly that one."""
-    own = release(item.framework.version)
-    others = (package for package in item.python.distributions if package.name not in TORCH_PACKAGES)
-    return next((package for package in others if own is not None and torch_of(package) == own), None)
-
-
 def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
     """With the constraints file that keeps the next installation from replacing what this one provides."""
     pin = steps(environment, "pin-torch", python=executable or "python")
@@ -115,7 +119,7 @@ _UNFIT = Fault(
 _REPLACED = Fault(
     _REPLACED_ID,
     "A later installation replaced PyTorch",
-    impact="Programs use a different build from the one that was chosen.",
+    impact="Programs now run with a different build than the one you installed.",
     remedy=_chosen_torch,
 )
 _NUMPY = Fault(

@@ -287,7 +287,7 @@ def _conda_root(environment: Environment) -> str:
 
 _OLD_GLIBC = Fault(
     "glibc-too-old",
-    "The system's glibc is too old for the package",
+    "This system's glibc is too old for the package",
     impact="The program cannot be installed or started.",
     remedy=_newer_system,
 )

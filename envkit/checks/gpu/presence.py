@@ -104,7 +104,7 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
         return _NO_GPU.found([*evidence, *where], title="This virtual machine has no NVIDIA GPU")
     if maker := maker_of(environment):  # nothing is wrong with such a machine: the program asks for what it has not
         hidden = seen(environment, _OFF.id) or (environment.system.prime_profile.value or "").lower() in _OFF_SWITCHES
-        title = "No NVIDIA GPU is visible" if hidden else f"This machine has {maker} GPU, not one from NVIDIA"
+        title = "No NVIDIA GPU is visible" if hidden else f"This machine has {maker} GPU, not an NVIDIA GPU"
         return _NO_GPU.found([*evidence, *where], title=title, status=Status.WARN)
     return _NO_GPU.found([*evidence, *where])
 

@@ -52,7 +52,7 @@ _NO_NODES = Fault(
 _CLOSED = Fault(
     "device-node-permission",
     "This user is not allowed to open the GPU's device files",
-    impact="CUDA and nvidia-smi work for root only.",
+    impact="Only root can use CUDA and nvidia-smi.",
     remedy="Join the group that owns /dev/nvidia*, then log in again.",
     actions=("show-nodes",),
 )

@@ -56,7 +56,7 @@ def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix]
 
 
 _NO_COMPAT = _off_the_path(
-    "Remove the compat directory from the loader's path, so that the driver's own libcuda is found. If a file in "
+    "Remove the compat directory from the loader's path, so that the loader finds the driver's libcuda. If a file in "
     "/etc/ld.so.conf.d names it, delete that file and run sudo ldconfig.",
     "compat",
 )

@@ -52,7 +52,7 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
         return Remedy(f"{words} {otherwise}")
     runs = f"which runs CUDA {branch.driver_cuda_version}"
     if not any(gpu.models for gpu in seen_gpus(environment, matrix)):
-        otherwise = f"Check first that it still supports your GPU (envkit matrix gpus). {otherwise}"
+        otherwise = f"First check that it still supports your GPU (envkit matrix gpus). {otherwise}"
     if driver_platform(environment) != "linux":
         number = branch.windows_majors[0] if branch.windows_majors else branch.branch
         return Remedy(

@@ -144,7 +144,7 @@ told_by_program(
         "The program used CUDA before it forked its worker processes",
         impact="The workers cannot use the GPU.",
         remedy="Start the workers with spawn: call torch.multiprocessing.set_start_method('spawn') first. For vLLM, "
-        "set VLLM_WORKER_MULTIPROC_METHOD=spawn. Or do not use CUDA before the workers start.",
+        "set VLLM_WORKER_MULTIPROC_METHOD=spawn. Or make sure that nothing uses CUDA before the workers start.",
         steps=(export("VLLM_WORKER_MULTIPROC_METHOD", "spawn"),),
         status=Status.WARN,
     ),

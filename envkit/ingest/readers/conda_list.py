@@ -35,6 +35,8 @@ _COLUMNS = regex(r" {0,4}[\w.-]{1,80} {2,60}\S|[ \u2500-]+$")  # a row in column
 _VIRTUAL = regex(r"^(?: {10,40}| {0,12}virtual packages : )__cuda=(?P<cuda>\d{1,9}\.\d{1,9})=\w+$", re.MULTILINE)
 
 
+_BUILT_FOR = regex(r"py(?P<python>3\.\d{1,2})_")
+
 _HEADS = ("#", "L", "N", " ")
 
 
@@ -79,7 +81,13 @@ def _row(match: re.Match[str], offset: int) -> Iterator[Clue]:
     by_pip = match["channel"] == "pypi" or match["build"] == "<pip>"
     build = "" if match["build"] == "<pip>" else match["build"]
     yield Package(match["name"], match["version"], offset, "pip" if by_pip else "conda", build)
-    if match["name"] == "python" and not by_pip:
-        version = Version.find(match["version"])
-        if version is not None:
-            yield PythonFact("version", version, offset)
+    told = match["version"] if match["name"] == "python" else _of_build(build)
+    version = Version.find(told) if told and not by_pip else None
+    if version is not None:
+        yield PythonFact("version", version, offset)
+
+
+def _of_build(build: str) -> str:
+    """The Python that a build string names: 3.8 of `py3.8_cuda10.2_cudnn7_0`, which PyTorch's channel writes."""
+    found = _BUILT_FOR.match(build)
+    return found["python"] if found else ""
