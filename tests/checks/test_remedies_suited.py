@@ -312,7 +312,7 @@ def test_another_makers_gpu_is_no_fault_and_neither_is_what_it_explains() -> Non
     text = "MacBook Pro (M2), macOS 14: AssertionError: Torch not compiled with CUDA enabled\n"
     found = {one.id: one for one in findings_of(text)}
     assert not [one.id for one in found.values() if one.status is Status.FAIL]
-    assert found["no-gpu-on-pci"].title == "This machine has an Apple GPU, not one from NVIDIA"
+    assert found["no-gpu-on-pci"].title == "This machine has an Apple GPU, not an NVIDIA GPU"
     assert found["cpu-only-wheel"].because_of == "no-gpu-on-pci"
 
 
