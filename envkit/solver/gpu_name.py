@@ -20,7 +20,7 @@ _PIECE = regex(r"[a-z]+|[0-9]+")
 # said by many, and part of few names: the maker, lines of products that were renamed, how a board is built
 _ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
 _PCI = regex(r"10de:(?:0x)?(?P<device>[0-9a-f]{4})")
-_SYSTEM = regex(r"(?i:dgx|hgx)[ -](.+)")  # NVIDIA's machines are named after their GPUs
+_SYSTEM = regex(r"(?i:(?:dgx|hgx)[ -](?=[a-z]{1,2}[0-9]{2}))(.+)")  # NVIDIA's machines are named after their GPUs
 _FAMILY = regex(r"[a-z]{1,2}[0-9][a-z]{0,2}\.|[ag][0-9]-[a-z]+-")  # of instances: g5.xlarge, a2-highgpu-1g
 _SERIES = regex(r"\b(\d0) series\b")
 _SHOWN = 8

@@ -117,3 +117,9 @@ def test_a_monthly_container_is_too_new_for_a_kepler_card() -> None:
     assert row is not None and str(row.lowest) == "6.0"
     assert gpus_of_month("nvcr.io/nvidia/tritonserver", "24.01-py3") is None
     assert gpus_of_month("nvidia/cuda", "21.10") is None
+
+
+@pytest.mark.parametrize("name", ["DGX-1", "DGX Station"])
+def test_a_machine_of_nvidia_whose_name_tells_no_gpu_is_named_whole_in_the_refusal(name: str) -> None:
+    with pytest.raises(RequestError, match=f"unknown value '{name}'"):
+        parse_gpu(name, matrix())
