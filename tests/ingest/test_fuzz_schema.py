@@ -20,7 +20,7 @@ from tests.ingest.texts import cases
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema" / "doctor.schema.json"
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(250, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [4, pytest.param(120, marks=pytest.mark.thorough)])
 def test_reports_of_mutated_texts_and_noise_are_valid(count: int) -> None:
     source = random.Random(11)
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
