@@ -130,6 +130,7 @@ SETS_BY_CONTRAST = tuple(
     )
 )
 BY_CONTRAST = {
+    *("healthy-instinct-bar", "healthy-twentyfifth-slurm-2080ti-srun"),
     *("healthy-ascend-npu", "healthy-asked-before-buying", "healthy-ci-fix-numpy"),
     *("healthy-closed-mismatch", "healthy-compose-api-without-gpu", "healthy-docker-context-of-mac"),
     *("healthy-gke-l4-installer", "healthy-idle-link-two-looks", "healthy-incus-4060", "healthy-inxi-failed-nvidia"),
