@@ -50,13 +50,14 @@ _OF_DRIVER = ("stated-failure", "proprietary-module-on-blackwell", "gpu-bound-to
 
 @kept
 def _marks(text: Text) -> tuple[int, ...]:
-    """Where the lines end that say so, behind which nothing fails."""
+    """Where the lines end that say so, behind which nothing fails; no line of a log that differs in digits alone."""
+    first = text.index(max(last_failure(text, 0), 0)) if text.lines else 0
     found = (
-        text.start(index) + len(line)
-        for index, line in enumerate(text.lines)
-        if _MARK.match(line) and not _NOT_YET.search(line)
+        text.start(index) + len(text.lines[index])
+        for index in range(first, len(text.lines))
+        if not text.repeats[index] and _MARK.match(text.lines[index]) and not _NOT_YET.search(text.lines[index])
     )
-    return tuple(end for end in found if last_failure(text, end) < 0 and if_well_since(text, end) >= 0)
+    return tuple(end for end in found if if_well_since(text, end) >= 0)
 
 
 def resolved(text: Text, signature: str, offset: int) -> bool:

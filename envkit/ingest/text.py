@@ -140,9 +140,17 @@ class Text:
         """Whether `needle` occurs in the text; fast where it does not."""
         return self.may_hold(needle) and needle in self.whole
 
+    @cached_property
+    def _said(self) -> dict[str, bool]:
+        """What `says` has answered: many messages share their words."""
+        return {}
+
     def says(self, words: str) -> bool:
         """Whether `words`, which are in lower case, occur in the text in any case; fast where they do not."""
-        return self.may_hold(words) and words in self.flat
+        said = self._said.get(words)
+        if said is None:
+            said = self._said[words] = self.may_hold(words) and words in self.flat
+        return said
 
     def lines_with(self, *needles: str) -> list[int]:
         """The indices of the lines that hold one of `needles`, in order."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from functools import cache, partial
 from types import FrameType
 
@@ -19,10 +21,12 @@ from envkit.ingest import parse_text
 from tests.patterns import inventory
 from tests.patterns.attacks import QUICK, THOROUGH, Attack, Effort
 from tests.patterns.inventory import ROOT, Pattern
+from tests.patterns.tried import DAYS, digest, due, on_record
 from tests.processor_time import least_seconds
 
 LIMIT = 0.004  # seconds of processor time per thousand characters, on a slow and busy machine; most take 2 % of it
 ALL_READERS = 0.006  # the same for all readers and signatures together
+READERS_DAYS = 3  # until each expression of a reader has been tried on all readers together
 SHARES = 16  # of the thorough test, so that several processors share it
 
 
@@ -108,7 +112,18 @@ def test_a_few_patterns_are_not_slow_on_their_own_parts() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_pattern_is_slow_on_all_its_parts(share: int) -> None:
-    assert slow(patterns()[share::SHARES], THOROUGH) == []
+    assert slow(due(patterns(), date.today())[share::SHARES], THOROUGH) == []
+
+
+def test_a_pattern_is_due_until_it_is_on_record_and_then_every_eighth_day() -> None:
+    days = [date(2026, 1, 1 + day) for day in range(DAYS)]
+    new = Pattern("here", "a new (?:one)?")
+    assert digest(new) not in on_record() and all(due([new], day) for day in days)
+    assert digest(new) != digest(replace(new, from_the_start=True))
+    recorded = [pattern for pattern in patterns() if digest(pattern) in on_record()]
+    assert len(recorded) > 650
+    turns = [due(recorded, day) for day in days]
+    assert sorted(map(digest, itertools.chain(*turns))) == sorted(map(digest, dict.fromkeys(recorded)))
 
 
 @pytest.mark.thorough
@@ -135,7 +150,7 @@ def test_no_reader_breaks_on_a_number_without_end() -> None:
 def test_all_readers_together_are_not_slow_on_what_one_of_them_looks_for(share: int) -> None:
     tried = [pattern for pattern in patterns() if pattern.where.startswith(("envkit.ingest", "signatures.csv"))]
     assert len(tried) > 350
-    for pattern in tried[share::SHARES]:
+    for pattern in tried[share::SHARES][date.today().toordinal() % READERS_DAYS :: READERS_DAYS]:
         for text in list(Attack(pattern.compiled()).texts(QUICK))[::24]:
             long = text * (8000 // len(text) + 1)
             limit = 0.05 + ALL_READERS * len(long) / 1000
