@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.model import MachineKind, OsRelease
+from envkit.model import MachineKind, Message, OsRelease
 from tests.checks.software import (
     GPU_1080,
     GPU_4090,
@@ -101,6 +101,17 @@ CASES = (
     ),
     Case(DROPPED, "ok", "pascal-on-cu124", machine(pythons(python(torch("2.6.0+cu124", "12.4"))), gpus=gpus(GPU_1080))),
     Case(DROPPED, "fail", "told", machine(said(DROPPED, "PyTorch no longer supports this GPU because it is too old"))),
+    Case(
+        NEWER,
+        "unknown",
+        "told-of-a-gpu-below-the-range",
+        machine(
+            messages=(
+                Message(f"{DROPPED}/torch-list", "6.1", 1, {"capability": "6.1", "least": "7.0", "most": "12.0"}),
+                Message(f"{NEWER}/torch", "GTX 1070 with CUDA capability sm_61 is not compatible", 2, {"sm": "61"}),
+            )
+        ),
+    ),
     Case(CPU, "fail", "gpu-there", machine(HERE, **pythons(python(CPU_TORCH)), gpus=gpus(GPU_4090)), "torch"),
     Case(
         CPU,

@@ -303,7 +303,7 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     """The messages of one of the two faults.
 
     "No kernel image" fits both: it yields to one that names the other, and describes a GPU that new builds leave out
-    that it was dropped.
+    that it was dropped. "Not compatible" fits both, too: it yields to one that says the same GPU is below the range.
     """
     said = seen(environment, _DROPPED)
     above = tuple(message for message in said if message.values.get("most") and _beside_range(message) > 0)
@@ -316,7 +316,8 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
         return newer if id == _DROPPED else ()
     if id == _DROPPED:
         return dropped
-    return exact if dropped else newer
+    below = {message.values.get("capability") for message in dropped}
+    return tuple(message for message in exact if capability_of([message]) not in below) if dropped else newer
 
 
 def _beside_range(message: Message) -> int:
