@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.cuda.named_release import of_named_release
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
-from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
@@ -107,17 +108,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
-        root = f"/usr/local/cuda-{wanted}"
-        return Remedy(
-            f"The program was built for CUDA {wanted}, and no other release has this file: install the libraries of "
-            f"{wanted} next to the others and make sure that the loader finds them (for this shell), or use the "
-            "program's build for the CUDA release installed here. On a machine without an NVIDIA GPU, use its CPU "
-            "build.",
-            (
-                run("envkit", "install", "--cuda", VERSION(wanted), "--run"),
-                *steps(environment, "load-toolkit", root=root),
-            ),
-        )
+        return of_named_release(environment, matrix, wanted)
     name = framework_of(environment, matrix, messages)
     if name == "onnxruntime" and (whole := unnamed_of_onnx(environment, matrix, messages)):
         return whole

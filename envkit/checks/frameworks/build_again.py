@@ -36,15 +36,16 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str]:
     """What pip is to install, by its words; and what is left to do then."""
     id = "build-isolation-hides-torch"  # noqa: A001 - as in reports
     messages = (*seen(environment, id, "detail-sdist", "detail-uv"), *seen(environment, id))
-    package, version = (named(messages, "package") or "").replace("_", "-"), named(messages, "version")
+    told, version = named(messages, "package"), named(messages, "version")
     file, uv = named(seen(environment, id, "detail-file"), "file"), seen(environment, id, "detail-uv")
-    if package:
+    if told:
+        package = told.replace("_", "-")
         words = (REQUIREMENT(f"{package}=={version}" if version else package),)
         return words, " Then install the rest of the requirements file that named it." if file or not uv else ""
     if file:
         return ("-r", FILE(file)), ""
-    if package := named(seen(environment, id, "detail-known"), "package"):
-        return (REQUIREMENT(package.lower().replace("_", "-")),), " Then repeat the command that failed."
+    if known := named(seen(environment, id, "detail-known"), "package"):
+        return (REQUIREMENT(known.lower().replace("_", "-")),), " Then repeat the command that failed."
     return (), ""
 
 
