@@ -20,13 +20,15 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
 from envkit.model import Environment, HostCompiler
+from envkit.tables.codes import limit as limit_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_NO_PACKAGE = (
-    " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
-    "gxx_linux-64={})."
+_NO_PACKAGE = " This system's archive has no such package: conda-forge has it. The variables are for this shell."
+_NONE_PACKAGED = (
+    " Neither this system's archive nor conda-forge has it: build in a container of a release that has it, such as an "
+    "nvidia/cuda image of this toolkit with devel in its tag."
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
@@ -58,13 +60,14 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
         number = int(refused) - 1
     there = number is not None and _packaged(environment, matrix, number)
     which = f"GCC {number}" if number else "the newest GCC that the message allows"
-    elsewhere = "" if there or number is None else _NO_PACKAGE.format(number)
+    by_conda = not there and number is not None and number >= limit_of("gcc-of-conda-forge").major
+    elsewhere = "" if there or number is None else _NO_PACKAGE if by_conda else _NONE_PACKAGED
     return remedy(
         environment,
         f"Install {which} alongside the current one and point nvcc at it; then rebuild in a fresh build directory."
         f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
-        "gcc-beside",
-        gcc=number if there else None,
+        "gcc-by-conda" if by_conda else "gcc-beside",
+        gcc=number if there or by_conda else None,
     )
 
 
@@ -203,8 +206,8 @@ def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
     itself."""
     observed = environment.system.os
     row = matrix.operating_system(observed.get().os_id) if observed.known else None
-    if row is None or row.family == "suse":
-        return True  # SUSE's packages are named by the number, and our table lists none
+    if row is None or row.family in ("suse", "fedora"):
+        return True  # their packages are named by the number, and our table lists none
     return any(version.major == gcc for version in row.installable_gcc)
 
 

@@ -25,6 +25,7 @@ ASK = Remedy(
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
+_ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
 
 
 def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
@@ -80,8 +81,15 @@ def companions_replaced(
     holder: Distribution,
 ) -> Remedy:
     """The companions that do not go with a torch that `holder` requires: only they are replaced."""
+    if not partners:
+        return Remedy(
+            f"{holder.name} {holder.version} requires torch {torch.version}, so pip replaced the other one. To have "
+            "that back, start again from its image or environment; then install this package without its "
+            "requirements, compiled against the torch that is there (this needs nvcc, and takes a while).",
+            (pip(python, *_ALONE, REQUIREMENT(f"{holder.name}=={holder.version.partition('+')[0]}")),),
+        )
     given = [companion_remedy(environment, matrix, python, torch, one) for one in partners]
-    names = " and ".join(one.name for one in partners) or "its companions"
+    names = " and ".join(one.name for one in partners)
     return Remedy(
         f"{holder.name} {holder.version} requires torch {torch.version}, so it stays. Replace {names}.",
         tuple(step for one in given for step in one.steps),

@@ -15,7 +15,7 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unk
 from envkit.checks.engine.messages import all_messages, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
 from envkit.checks.frameworks.companions import (
     ASK,
@@ -105,6 +105,11 @@ def _partners(python: PythonEnvironment) -> list[Distribution]:
 
 def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
     """With the constraints file that keeps the next installation from replacing what this one provides."""
+    if on_windows(environment):
+        return Remedy(
+            f"{given.advice} Name the same torch==… in the command of every later install, so that pip keeps it.",
+            given.steps,
+        )
     pin = steps(environment, "pin-torch", python=executable or "python")
     advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
     return Remedy(advice, (*given.steps, *pin))
