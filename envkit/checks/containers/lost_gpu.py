@@ -60,7 +60,8 @@ def _by_cdi(environment: Environment, container: str | None) -> Remedy:
         f"The container{again} gets its devices in a way that links in /dev/char do not help. Restart it now, and "
         "re-create it with CDI when its work is done, so that the devices are part of its own rules: in its docker run "
         "command, write --device nvidia.com/gpu=all in place of --gpus, --runtime and every --device /dev/nvidia... "
-        '(before Docker 28.3, first set "features": {"cdi": true} in /etc/docker/daemon.json). Docker\'s option '
+        f'(before Docker {limit("docker-with-cdi-on")}, first set "features": {{"cdi": true}} in '
+        "/etc/docker/daemon.json). Docker's option "
         "native.cgroupdriver=cgroupfs avoids it, too.",
         "cdi-spec",
         "restart-container",

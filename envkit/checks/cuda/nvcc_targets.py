@@ -205,9 +205,11 @@ def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
     """True when the distribution found has that GCC next to its own, as far as our table knows, or is unknown
     itself."""
     observed = environment.system.os
+    if observed.known and observed.get().id == "fedora":
+        return gcc >= limit_of("gcc-of-fedora").major
     row = matrix.operating_system(observed.get().os_id) if observed.known else None
-    if row is None or row.family in ("suse", "fedora"):
-        return True  # their packages are named by the number, and our table lists none
+    if row is None or row.family == "suse":
+        return True  # SUSE's packages are named by the number, and our table lists none
     return any(version.major == gcc for version in row.installable_gcc)
 
 

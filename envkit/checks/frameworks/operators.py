@@ -49,7 +49,8 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
         python = first_python(environment)
         return Remedy(
             f"Delete the old .engine file and export it again from {weights}, on this GPU and in the environment that "
-            f"loads it (run the command in the directory of that file); leave the tensorrt packages as they are.{several}",
+            "loads it (run the command in the directory of that file); leave the tensorrt packages as they are."
+            f"{several}",
             (
                 run(
                     PYTHON(python.executable or "python"),
