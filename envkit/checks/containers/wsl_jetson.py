@@ -59,6 +59,17 @@ def _convert(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _reach_windows(environment: Environment, matrix: Matrix) -> Remedy:
+    build = named(seen(environment, "wsl-libcuda-missing", "detail-old-windows"), "build")
+    old = (
+        f"Windows build {build} does not pass the GPU to WSL 2, whatever driver is installed: first update Windows to "
+        "Windows 11, or to Windows 10 21H2 or later (Settings > Update & Security; winver shows the release). Then, "
+        "in a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
+    )
+    new = "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
+    return Remedy(old if build else new, (fixed("wsl --update"), fixed("wsl --shutdown")))
+
+
 _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
@@ -75,8 +86,7 @@ _UNREACHED = Fault(
     "wsl-libcuda-missing",
     "WSL cannot reach the Windows driver",
     impact="No program in WSL can use the GPU.",
-    remedy="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
-    steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
+    remedy=_reach_windows,
 )
 _SERVER_WHEEL = Fault(
     "jetson-generic-wheel",
@@ -149,6 +159,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     rank=8,
     any_of=("system.machine_kind", "messages"),
     explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode", "wsl-container-toolkit-too-old"),
+    fix="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

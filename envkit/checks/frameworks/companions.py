@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
 from envkit.model import Distribution, Environment, PythonEnvironment
@@ -111,3 +112,15 @@ def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> Fr
     places = [row for row in rows if (row.index_url or "").endswith(f"/{tag}")]
     spelled = [row for row in rows if (row.package or "").endswith(f"+{tag}")]
     return next(iter((*places, *spelled)), None)
+
+
+def pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
+    """With the constraints file that keeps the next installation from replacing what this one provides."""
+    if on_windows(environment):
+        return Remedy(
+            f"{given.advice} Name the same torch==… in the command of every later install, so that pip keeps it.",
+            given.steps,
+        )
+    pin = steps(environment, "pin-torch", python=executable or "python")
+    advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
+    return Remedy(advice, (*given.steps, *pin))

@@ -18,7 +18,15 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import back_to, begun, dkms_entries, from_the_log, newer_branch, other_headers
+from envkit.checks.nvidia_driver.dkms import (
+    back_to,
+    begun,
+    by_operator,
+    dkms_entries,
+    from_the_log,
+    newer_branch,
+    other_headers,
+)
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
@@ -90,11 +98,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     """By what the facts say of the cause: the compiler, otherwise a branch that is older than the last one for the
     GPU."""
     if "gpu-operator" in managers(environment):
-        advice = (
-            "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator "
-            "to a newer release of the branch that has a driver image for the node's operating system."
-        )
-        return remedy(environment, advice, "operator-driver")
+        return by_operator(environment, matrix)
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
     own, foreign = default_gcc(environment), of_another_module(environment, older)
     if given := foreign or other_headers(environment) or back_to(environment):
