@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.named_release import of_named_release
+from envkit.checks.cuda.named_release import of_named_release, of_other_cuda
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
@@ -50,12 +50,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         return _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
-    if wanted.isdigit() and built and wanted not in built:
-        other = ", ".join(sorted(built))
-        return Remedy(
-            f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}. Install the "
-            "program's build for the framework's CUDA, or give each its own environment."
-        )
+    if wanted.isdigit() and built and wanted not in built and "nccl" not in library:  # NCCL is of no one CUDA
+        return of_other_cuda(environment, wanted, ", ".join(sorted(built)))
     if set_of_onnx := libraries_of_onnx(environment, matrix, said(environment, "libcudart-missing"), wanted):
         return set_of_onnx
     if "cusparseLt" in library and kind(environment) is MachineKind.JETSON:

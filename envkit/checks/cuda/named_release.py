@@ -11,6 +11,7 @@ from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
+from envkit.checks.frameworks.built_here import built_here, named_extensions
 from envkit.checks.frameworks.installs import (
     build_of,
     for_this_machine,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from envkit.tables.rows import FrameworkBuild
 
 _ID = "libcudart-missing"
+_IMPORTERS = ("detail-conv", "detail-mamba", "detail-flash")
 _BY_FOLDER = {"paddle": "paddlepaddle", "mxnet": "mxnet", "tensorflow": "tensorflow"}  # imported as, called
 _WITH_BUILDS = ("mxnet", "paddlepaddle")  # whose package names tell the CUDA that each is for
 
@@ -145,3 +147,17 @@ def _cudnn(environment: Environment, matrix: Matrix, name: str, wanted: Version)
         known = [row.cudnn for row in builds if row.cuda is not None and row.cuda.release(2) == wanted]
     majors = {version.major for version in known if version is not None}
     return str(max(majors)) if len(majors) == 1 else ""
+
+
+def of_other_cuda(environment: Environment, wanted: str, other: str) -> Remedy:
+    """A package of another major CUDA than the framework next to it: compiled for that one, where it has a source."""
+    names = [name for one in _IMPORTERS if (name := named(seen(environment, _ID, one), "package"))]
+    extensions = named_extensions(" ".join(f"-packages/{name}/" for name in names))
+    both = f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}."
+    if not extensions:
+        return Remedy(f"{both} Install the program's build for the framework's CUDA, or give each its own environment.")
+    return Remedy(
+        f"{both} Compile {' and '.join(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
+        "takes a while. A wheel of the project's release page is faster, if its name has that CUDA and torch.",
+        built_here(environment, extensions),
+    )

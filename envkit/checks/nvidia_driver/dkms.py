@@ -71,7 +71,12 @@ def _last_of_branch(environment: Environment, matrix: Matrix) -> Version | None:
     return kept[-1].last_version if kept else None
 
 
-def other_headers(environment: Environment) -> Remedy | None:
+def other_kernel(environment: Environment) -> Remedy | None:
+    """The remedy where another kernel is the way: the one whose headers are there, or one that worked."""
+    return _other_headers(environment) or _back_to(environment)
+
+
+def _other_headers(environment: Environment) -> Remedy | None:
     """The remedy where only another kernel's headers are installed: DKMS has built nothing, and there is no log."""
     others = [message.values["devel"] for message in seen(environment, "dkms-build-failed", "detail-other-devel")]
     running = (environment.system.kernel.value or "").removesuffix(".x86_64")
@@ -93,7 +98,7 @@ def other_headers(environment: Environment) -> Remedy | None:
     )
 
 
-def back_to(environment: Environment) -> Remedy | None:
+def _back_to(environment: Environment) -> Remedy | None:
     """The remedy where the text names a kernel for which the module was built."""
     before = named(seen(environment, "dkms-build-failed", "detail-kernel-left"), "before")
     package = named(seen(environment, "dkms-build-failed", "detail-worked-on"), "package")

@@ -18,15 +18,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import (
-    back_to,
-    begun,
-    by_operator,
-    dkms_entries,
-    from_the_log,
-    newer_branch,
-    other_headers,
-)
+from envkit.checks.nvidia_driver.dkms import begun, by_operator, dkms_entries, from_the_log, newer_branch, other_kernel
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
@@ -101,7 +93,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         return by_operator(environment, matrix)
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
     own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if given := foreign or other_headers(environment) or back_to(environment):
+    if given := foreign or other_kernel(environment):
         return given
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
