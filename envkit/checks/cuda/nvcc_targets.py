@@ -277,6 +277,8 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     if own is None:
         return Remedy(said)
     first, last = target_span(own, matrix)
+    if not dropped and (there := _there(environment, first, last)):
+        return there
     fitting = last if dropped else _of_framework(environment, first, last)
     limit = toolkit_row(fitting, matrix) if fitting else None
     gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
@@ -291,6 +293,24 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
             ),
         )
     return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
+
+
+def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
+    """The remedy where the text shows a toolkit that knows the GPU: it is not the first one on PATH."""
+    roots = {message.values["root"] for message in seen(environment, "nvcc-too-old-for-gpu", "detail-there")}
+    known_ones = {version: root for root in roots if (version := Version.find(root.rpartition("-")[2])) is not None}
+    fitting = [one for one in known_ones if first and one >= first and (last is None or one.release(2) <= last)]
+    if not fitting:
+        return None
+    root = known_ones[max(fitting)]
+    return remedy(
+        environment,
+        f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
+        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
+        "fresh build directory.",
+        "use-toolkit",
+        root=root,
+    )
 
 
 def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:

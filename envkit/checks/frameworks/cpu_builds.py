@@ -36,6 +36,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
 from envkit.checks.frameworks.onnxruntime import one_alone
+from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
 from envkit.model.observed import is_told
@@ -74,6 +75,8 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
             "lines into a separate file, install that file with --index-url, and pin the versions."
         )
     given = bring(environment, matrix, name, why, messages=messages)
+    if name == "pytorch" and (whole := for_unknown_gpu(environment, matrix, given)):
+        return whole
     own, *companions = _CPU_PACKAGES.get(name, ("",))
     if own and given.commands and not any("uninstall" in line for line in given.commands):
         too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]

@@ -22,7 +22,7 @@ from envkit.checks.nvidia_driver.dkms import begun, by_operator, dkms_entries, f
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, of_akmods
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def _older_kernel(environment: Environment) -> str:
 
 def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
+    if by_akmod := of_akmods(environment, older):
+        return by_akmod
     if flavor:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
