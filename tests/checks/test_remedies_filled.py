@@ -46,6 +46,7 @@ def of_text(text: str, check: str) -> Remedy:
         ("28-30", "driver-too-old-for-runtime", ["install -y nvidia-driver-525"]),
         ("28-36", "container-loses-gpu", ["cdi generate", "docker restart analysis"]),
         ("28-38", "cuda-architecture-not-chosen", ["-DCMAKE_CUDA_ARCHITECTURES=86"]),
+        ("28-40", "libcudart-missing", ["poetry add torch==2.1.1"]),
         ("28-43", "jax-no-cuda-plugin", ["uninstall -y jax-cuda12-plugin jax-cuda12-pjrt"]),
         ("27-06", "cpu-lacks-instructions", ["install tensorflow==1.5.0"]),
         ("27-07", "gcc-too-new-for-nvcc", ["dnf install -y gcc15 gcc15-c++"]),
@@ -91,6 +92,7 @@ def test_the_commands_are_whole(report: str, check: str, parts: list[str]) -> No
     ("report", "check", "words"),
     [
         ("28-10", "driver-module-not-loaded", "send the provider this message"),
+        ("27-04", "arch-newer-than-build", "in place of lmcache/vllm-openai"),
         ("28-12", "torch-replaced-by-dependency", "Name the same torch"),
         ("28-39", "dkms-build-failed", "304 is the last branch"),
         ("28-49", "pcie-width-degraded", "on another board"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.named_release import of_named_release, of_other_cuda
+from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
@@ -61,6 +61,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
             "on PyPI is for servers, and JetPack does not include the library.",
             "jetson-cusparselt",
         )
+    if patch := patched_by_poetry(environment, matrix):
+        return patch
     python = named_python(environment)
     finds = (
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")

@@ -9,6 +9,7 @@ from envkit.checks.containers.jetson_wheels import jetson_wheel
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, VERSION, Command, run
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.built_here import built_here, named_extensions
@@ -160,4 +161,23 @@ def of_other_cuda(environment: Environment, wanted: str, other: str) -> Remedy:
         f"{both} Compile {' and '.join(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
         "takes a while. A wheel of the project's release page is faster, if its name has that CUDA and torch.",
         built_here(environment, extensions),
+    )
+
+
+def patched_by_poetry(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """Poetry takes a release's requirements from one of its wheels, and for some releases that one names none."""
+    told = Version.find(named(seen(environment, _ID, "detail-poetry"), "version") or "")
+    if told is None or "poetry" not in managers(environment):
+        return None
+    line = sorted({row.version for row in matrix.builds("pytorch") if row.version.release(2) == told.release(2)})
+    others = [version for version in line if version > told] or [version for version in line if version < told]
+    if not others:
+        return None
+    return Remedy(
+        f"torch {told} is installed without the wheels of CUDA's libraries: the metadata that Poetry read for it names "
+        f"none. {others[0]} names them; nothing has to be set in LD_LIBRARY_PATH.",
+        (
+            run("poetry", "add", REQUIREMENT(f"torch=={others[0]}")),
+            run("poetry", "run", "python", "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())"),
+        ),
     )

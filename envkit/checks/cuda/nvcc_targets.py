@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.cuda.host_gcc import default_gcc
+from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
 from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
@@ -58,7 +58,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     number = limit.major if limit else None
     if number is not None and refused and int(refused) <= number:  # accepted, but not with its later patches
         number = int(refused) - 1
-    there = number is not None and _packaged(environment, matrix, number)
+    there = number is not None and packaged(environment, matrix, number)
     which = f"GCC {number}" if number else "the newest GCC that the message allows"
     by_conda = not there and number is not None and number >= limit_of("gcc-of-conda-forge").major
     elsewhere = "" if there or number is None else _NO_PACKAGE if by_conda else _NONE_PACKAGED
@@ -67,7 +67,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
         f"Install {which} alongside the current one and point nvcc at it; then rebuild in a fresh build directory."
         f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
         "gcc-by-conda" if by_conda else "gcc-beside",
-        gcc=number if there or by_conda else None,
+        gcc=as_packaged(environment, matrix, number) if number is not None and (there or by_conda) else None,
     )
 
 
@@ -199,18 +199,6 @@ def _named(compiler: HostCompiler) -> tuple[Command, ...]:
         export("CUDAHOSTCXX", PATH(cxx)),
         export("NVCC_PREPEND_FLAGS", f"-ccbin {cxx}"),
     )
-
-
-def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
-    """True when the distribution found has that GCC next to its own, as far as our table knows, or is unknown
-    itself."""
-    observed = environment.system.os
-    if observed.known and observed.get().id == "fedora":
-        return gcc >= limit_of("gcc-of-fedora").major
-    row = matrix.operating_system(observed.get().os_id) if observed.known else None
-    if row is None or row.family == "suse":
-        return True  # SUSE's packages are named by the number, and our table lists none
-    return any(version.major == gcc for version in row.installable_gcc)
 
 
 def _gcc_limit(environment: Environment, matrix: Matrix, nvcc: Version) -> Version | None:

@@ -106,7 +106,7 @@ FORMS = {  # what may be in a blank of remedies.csv
     "file": FILE,
     "folder": NAME,
     "framework": NAME,
-    "gcc": NUMBER,
+    "gcc": VERSION,
     "flavor": NAME,
     "group": GROUP,
     "ids": PCI_IDS,
