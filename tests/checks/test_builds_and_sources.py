@@ -55,7 +55,7 @@ def test_each_case_gets_its_verdict(case: Case) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("build-isolation-hides-torch", "--no-build-isolation"),
+        ("build-isolation-hides-torch", "setuptools wheel ninja"),
         ("build-out-of-memory", "MAX_JOBS=2"),
         ("glibc-newer-than-toolkit", "envkit install --cuda 13.0"),
         ("conda-sees-no-gpu", "CONDA_OVERRIDE_CUDA="),

@@ -205,6 +205,11 @@ def os_release(system: str) -> str:
     return f'NAME="{name}"\nID="{name}"\nVERSION_ID="{version}"\nPRETTY_NAME="{name} {version}"\n\n'
 
 
+BY_CONDA = [
+    "conda create -y -n gcc-11 -c conda-forge gxx_linux-64=11",
+    'export CUDAHOSTCXX="$(conda run -n gcc-11 printenv CXX)"',
+    'export NVCC_PREPEND_FLAGS="-ccbin $CUDAHOSTCXX"',
+]
 GCC = "error -- unsupported GNU version! gcc versions later than 11 are not supported!\n"
 
 
@@ -219,8 +224,8 @@ GCC = "error -- unsupported GNU version! gcc versions later than 11 are not supp
                 "NVCC_PREPEND_FLAGS='-ccbin /usr/bin/g++-11'",
             ],
         ),
-        ("debian 13", []),
-        ("rocky 9.4", []),
+        ("debian 13", BY_CONDA),
+        ("rocky 9.4", BY_CONDA),
     ],
 )
 def test_an_older_gcc_is_named_only_where_the_distribution_has_it(system: str, expected: list[str]) -> None:

@@ -76,8 +76,8 @@ def test_an_older_gcc_has_the_name_of_its_distribution(environment: Environment,
     assert "NVCC_PREPEND_FLAGS" in name and "CUDAHOSTCXX" in name or name == "source /opt/rh/gcc-toolset-11/enable"
 
 
-def test_fedora_packages_no_older_gcc() -> None:
-    assert commands(FEDORA, "gcc-beside", gcc=11) == ()
+def test_fedora_names_its_older_gcc_by_the_number() -> None:
+    assert commands(FEDORA, "gcc-beside", gcc=15)[0] == "sudo dnf install -y gcc15 gcc15-c++"
 
 
 def test_an_unknown_distribution_gets_one_block_and_is_asked_for() -> None:

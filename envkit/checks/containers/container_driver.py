@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.containers.lost_gpu import kept_gpu
 from envkit.checks.engine.command import NAME, SCRIPT, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
@@ -14,12 +15,10 @@ from envkit.checks.engine.managers import in_image, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import answered, driver_platform, installed
 from envkit.model import Environment, MachineKind, Message
-from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -75,28 +74,6 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-def _kept(environment: Environment, matrix: Matrix) -> Remedy:
-    """Links on the host, which a reload of systemd needs to find the devices; then the container again."""
-    toolkit = environment.containers.container_toolkit.value
-    upgrade = (
-        ("container-toolkit",) if toolkit is not None and toolkit < limit("container-toolkit-with-device-links") else ()
-    )
-    on_cluster = "kubernetes" in managers(environment)
-    anew = (
-        "delete the pod (kubectl get pods lists it; its controller creates a new one)"
-        if on_cluster
-        else ("restart the container (find it with docker ps)")
-    )
-    return remedy(
-        environment,
-        f"Create links to the device files, add a udev rule so that they survive reboots, and {anew} when its work is "
-        "done. Without the links, the container loses the GPU again whenever systemd reloads its units.",
-        *upgrade,
-        "device-links",
-        "restart-pod" if on_cluster else "restart-container",
-    )
-
-
 _NOT_GIVEN = Fault(
     "container-no-gpu-injected",
     "The container was started without a GPU",
@@ -114,7 +91,7 @@ _LOST = Fault(
     "container-loses-gpu",
     "The container lost its GPU while running",
     impact="Programs in the container lose the GPU until it is restarted; the host is fine.",
-    remedy=_kept,
+    remedy=kept_gpu,
 )
 
 

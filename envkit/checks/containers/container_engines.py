@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.containers.cdi_remedies import specification
-from envkit.checks.containers.engine_remedies import DESKTOP_IN_WSL, LDCONFIG, MICROK8S
+from envkit.checks.containers.engine_remedies import (
+    DESKTOP_IN_WSL,
+    LDCONFIG,
+    MICROK8S,
+    engine_beside_desktop,
+    of_jetpack,
+)
 from envkit.checks.containers.node_remedies import by_runtime_class, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
@@ -76,6 +82,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
     if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
         return DESKTOP_IN_WSL
+    if kind(environment) is MachineKind.JETSON:
+        return of_jetpack(environment)
     if own := by_runtime_class(environment):
         return own
     if "kubernetes" in names:
@@ -118,7 +126,7 @@ def _on_node(environment: Environment) -> Remedy:
 def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
     if engine is None or not engine.snap:
-        return Remedy("Switch to Docker Engine.", (fixed("docker context use default"),))
+        return engine_beside_desktop(environment)
     if seen(environment, "docker-from-snap-or-desktop", "detail-engine-too"):
         return Remedy(
             "Docker Engine (docker-ce) is installed too and configured for the GPU, but the snap's daemon answers. "

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
+from envkit.checks.engine.remedies import remedy
+from envkit.model import Environment
+from envkit.tables.codes import limit
 
 MICROK8S = Remedy(
     "MicroK8s runs its own containerd, which ignores /etc/docker/daemon.json; the gpu addon configures it. Disable "
@@ -39,3 +43,50 @@ LDCONFIG = Remedy(
         fixed("grep ldconfig /etc/nvidia-container-runtime/config.toml"),
     ),
 )
+
+
+_CONFIGURE = fixed("sudo nvidia-ctk runtime configure --runtime=docker")
+_RESTART = fixed("sudo systemctl restart docker")
+
+
+def of_jetpack(environment: Environment) -> Remedy:
+    """On a Jetson, the runtime and the lists of what it mounts come from the board's own repository."""
+    board = environment.system.l4t_release.value
+    by_file = board is not None and board < limit("l4t-with-nvidia-ctk")  # its runtime package writes daemon.json
+    configure: tuple[Command, ...] = () if by_file else (_CONFIGURE,)
+    return Remedy(
+        "On a Jetson, the container runtime is a part of JetPack: install it from the board's own repository, which "
+        "also brings the lists of the libraries that containers get from the board (on JetPack 4, CUDA, cuDNN, and "
+        "TensorRT, too). The packages for PCs lack these lists. Then restart Docker; `docker info` lists the runtime "
+        "nvidia. Restart running containers yourself.",
+        (
+            fixed("sudo apt-get update"),
+            fixed("sudo apt-get install -y nvidia-jetpack"),
+            *configure,
+            _RESTART,
+        ),
+    )
+
+
+def engine_beside_desktop(environment: Environment) -> Remedy:
+    """Docker Engine with the toolkit, and the client pointed to it."""
+    told = seen(environment, "docker-from-snap-or-desktop", "detail-toolkit")
+    there = environment.containers.container_toolkit.known or bool(told)
+    given = remedy(
+        environment,
+        "Docker Desktop runs containers in a virtual machine that has no GPU, whatever is installed on the host. "
+        "Switch to Docker Engine: the first command installs it if it is missing, with Docker's own script. Then let "
+        "the toolkit configure it, and select its context; images and volumes of Docker Desktop stay there.",
+        "docker-engine",
+        *(() if there else ("container-toolkit",)),
+    )
+    return Remedy(
+        given.advice,
+        (
+            *given.steps,
+            _CONFIGURE,
+            _RESTART,
+            fixed("docker context use default"),
+            fixed("docker run --rm --gpus all ubuntu nvidia-smi"),
+        ),
+    )

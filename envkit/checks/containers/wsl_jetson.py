@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
+from envkit.checks.containers.jetson_wheels import jetson_wheel
 from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -20,15 +20,10 @@ from envkit.checks.frameworks.installs import (
     Installed,
     capable_gpus,
     installs,
-    named_python,
     nothing_to_judge,
-    release,
 )
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
 from envkit.model import Environment, MachineKind
-from envkit.tables.codes import limit
-from envkit.tables.jetson import JetsonWheel
-from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -51,61 +46,6 @@ def _purge(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(f"{given.advice}{listed}", (*given.steps, fixed("sudo ldconfig")))
 
 
-def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
-    board = environment.system.l4t_release
-    items = list(installs(environment, "pytorch", "tensorflow"))
-    if wheel := _wheel_of(environment, items):
-        return _from_vendor(environment, items, wheel)
-    return remedy(
-        environment,
-        f"Install NVIDIA's wheels for {f'L4T {board.get()}' if board.known else 'this board'} (see the guide under "
-        "See also), or use a prebuilt container.",
-        "jetson-container",
-        framework=items[0].framework.name if items else "pytorch",
-    )
-
-
-def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
-    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, otherwise the newest."""
-    own = environment.system.l4t_release.value
-    name = items[0].framework.name if items else "pytorch"
-    fitting = [
-        row
-        for row in read(JetsonWheel)
-        if own is not None and row.framework == name and row.l4t == own.major and row.first_l4t <= own
-    ]
-    have = release(items[0].framework.version) if items else None
-    return next((row for row in fitting if row.version == have), None) or max(
-        fitting, key=lambda row: row.version, default=None
-    )
-
-
-def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel) -> Remedy:
-    """The wheel by its address: the index has none for these boards."""
-    python = items[0].python if items else named_python(environment)
-    own = python.version.release(2) if python.version is not None else wheel.python
-    other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
-    executable = "/usr/bin/python3" if other else python.executable or "python3"
-    return remedy(
-        environment,
-        f"Install NVIDIA's PyTorch {wheel.version} for L4T {environment.system.l4t_release.get()}; the package index "
-        f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
-        "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
-        "reinstall the other build.",
-        *(("jetson-cusparselt",) if _needs_cusparselt(wheel) else ()),
-        "jetson-wheel",
-        python=executable,
-        file=wheel.file,
-        url=wheel.url,
-    )
-
-
-def _needs_cusparselt(wheel: JetsonWheel) -> bool:
-    """Whether NVIDIA built the wheel with cuSPARSELt, which JetPack does not bring."""
-    built = Version.find(wheel.file.partition(".nv")[2])
-    return built is not None and built.release(2) >= limit("jetson-wheel-with-cusparselt")
-
-
 def _convert(environment: Environment, matrix: Matrix) -> Remedy:
     name = named(seen(environment, "wsl1", "list"), "distribution")
     return Remedy(
@@ -117,6 +57,17 @@ def _convert(environment: Environment, matrix: Matrix) -> Remedy:
             run("wsl", "--set-version", NAME(name or "DISTRIBUTION"), "2"),
         ),
     )
+
+
+def _reach_windows(environment: Environment, matrix: Matrix) -> Remedy:
+    build = named(seen(environment, "wsl-libcuda-missing", "detail-old-windows"), "build")
+    old = (
+        f"Windows build {build} does not pass the GPU to WSL 2, whatever driver is installed: first update Windows to "
+        "Windows 11, or to Windows 10 21H2 or later (Settings > Update & Security; winver shows the release). Then, "
+        "in a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
+    )
+    new = "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
+    return Remedy(old if build else new, (fixed("wsl --update"), fixed("wsl --shutdown")))
 
 
 _WSL1 = Fault(
@@ -135,14 +86,13 @@ _UNREACHED = Fault(
     "wsl-libcuda-missing",
     "WSL cannot reach the Windows driver",
     impact="No program in WSL can use the GPU.",
-    remedy="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
-    steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
+    remedy=_reach_windows,
 )
 _SERVER_WHEEL = Fault(
     "jetson-generic-wheel",
     "A server wheel is installed on a Jetson",
     impact='CUDA is not available, or every kernel fails with "no kernel image".',
-    remedy=_jetson_wheel,
+    remedy=jetson_wheel,
 )
 
 
@@ -209,6 +159,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     rank=8,
     any_of=("system.machine_kind", "messages"),
     explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode", "wsl-container-toolkit-too-old"),
+    fix="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -6,31 +6,70 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.installs import gpu_present
+from envkit.checks.frameworks.installs import capable_gpus, gpu_present
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_FRESH = (
+    "a build without a GPU (docker build, a login node) cannot detect it. Use a fresh build directory. If CMake cannot "
+    "identify the CUDA compiler, look at the first error in its log."
+)
+_OF_TORCH = ("torch", "arch-list-empty")  # messages of PyTorch's own way to build
+_OPTION = "-DCMAKE_CUDA_ARCHITECTURES"
+
+
+def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
+    """In the words of what builds: with the number of the GPU that the text names."""
+    id = "cuda-architecture-not-chosen"  # noqa: A001 - as in reports
+    owns = sorted({str(own) for _, own in capable_gpus(environment, matrix)})
+    numbers = ";".join(own.replace(".", "") for own in owns)
+    if not owns:
+        return Remedy(
+            f"Pass the GPU's compute capability without the dot, for example 86: {_FRESH}",
+            (
+                fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),
+                fixed(f"cmake -B build {_OPTION}=NN"),
+            ),
+        )
+    if seen(environment, id, *_OF_TORCH):
+        return Remedy(
+            "Name the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot "
+            "detect it; then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before it.",
+            (run("export", f"TORCH_CUDA_ARCH_LIST={';'.join(owns)}"),),
+        )
+    if seen(environment, id, "tcnn"):
+        return Remedy(
+            "Name the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot "
+            "detect it; then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before it.",
+            (run("export", f"TCNN_CUDA_ARCHITECTURES={numbers}"),),
+        )
+    option = run(f"{_OPTION}={numbers}").line
+    if "llama-cpp-python" in managers(environment):
+        return Remedy(
+            f"Pass the GPU's compute capability without the dot: {_FRESH} Add {option} to CMAKE_ARGS, in a Dockerfile, "
+            "too."
+        )
+    return Remedy(
+        f"Pass the GPU's compute capability without the dot: {_FRESH} Keep the other options of your cmake line.",
+        (run("cmake", "-B", "build", f"{_OPTION}={numbers}"), fixed("cmake --build build")),
+    )
+
+
 _NO_TARGET = Fault(
     "cuda-architecture-not-chosen",
     "The build was not given a GPU architecture to compile for",
     impact="The build fails during configuration or at the first CUDA file. The toolkit itself may be fine.",
-    remedy=(
-        "Pass the GPU's compute capability without the dot, for example 86: a build without a GPU (docker build, a "
-        "login node) cannot detect it. Use a fresh build directory. If CMake cannot identify the CUDA compiler, look "
-        "at the first error in its log."
-    ),
-    steps=(
-        fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),
-        fixed("cmake -B build -DCMAKE_CUDA_ARCHITECTURES=NN"),
-    ),
+    remedy=_name_target,
 )
 
 
@@ -38,6 +77,7 @@ _NO_TARGET = Fault(
     _NO_TARGET,
     layer=Layer.TOOLKIT,
     rank=33,
+    fix="Pass the GPU's compute capability without the dot, for example 86, to the build, and use a fresh directory.",
     references=threads("ggml-org/llama.cpp#18430", "NVlabs/instant-ngp#1044", "NVlabs/instant-ngp#1320"),
 )
 def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -110,7 +110,7 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
         f"To keep the driver, build the program with {to_keep}, or install the program's build for that version. In a "
         f"conda environment, pin cuda-version={own.release(2) if own else 'X.Y'}."
     )
-    given = newer_driver(environment, matrix, max(newer, default=None), otherwise)
+    given = newer_driver(environment, matrix, max(newer, default=None), otherwise, exact=True)
     names = managers(environment)
     if given.steps or own is None:
         return given

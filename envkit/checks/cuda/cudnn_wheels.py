@@ -33,14 +33,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     """
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
-        return remedy(
-            environment,
-            "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
-            "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
-            "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
-            "nothing, install the cuDNN major version that the program's documentation names.",
-            "find-cudnn",
-        )
+        return _by_plain_name(environment, matrix)
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
@@ -66,6 +59,25 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         f"built with.{doubt} The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
+
+
+def _by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
+    """For who opens libcudnn.so itself, which is a link that the runtime packages do not bring."""
+    rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
+    row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)
+    first = (
+        f"envkit install --cuda {row.cuda.release(2)} --cudnn {row.cudnn.major} --run"
+        if row is not None and row.cuda is not None and row.cudnn is not None
+        else "the major version that the program's documentation names"
+    )
+    return remedy(
+        environment,
+        "The program opens libcudnn.so, by exactly this name, in the directories of LD_LIBRARY_PATH. The first command "
+        "looks for cuDNN and prints what it finds; the next two create a link of that name in your home directory and "
+        "let the loader find it, in this shell (for good, add the last two lines to ~/.bashrc). If nothing is printed, "
+        f"cuDNN is not installed: install it first ({first}).",
+        "link-cudnn",
+    )
 
 
 def cudnn_for_build(
@@ -103,6 +115,8 @@ def _cuda_line(environment: Environment, matrix: Matrix, rows: list[CudnnRelease
     """The CUDA of the installed framework's build, where that cuDNN was made for it."""
     built = (build_of(environment, item.framework, matrix) for item in installs(environment))
     lines = {row.cuda.release(2) for row in built if row is not None and row.cuda is not None}
+    toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+    lines = lines or {toolkit.version.release(2) for toolkit in toolkits} or {row.cuda.release(2) for row in rows}
     fitting = [line for line in lines if any(row.cuda == line for row in rows)]
     return fitting[0] if len(fitting) == 1 else None
 

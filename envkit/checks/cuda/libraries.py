@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
-from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
@@ -49,12 +50,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         return _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
-    if wanted.isdigit() and built and wanted not in built:
-        other = ", ".join(sorted(built))
-        return Remedy(
-            f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}. Install the "
-            "program's build for the framework's CUDA, or give each its own environment."
-        )
+    if wanted.isdigit() and built and wanted not in built and "nccl" not in library:  # NCCL is of no one CUDA
+        return of_other_cuda(environment, wanted, ", ".join(sorted(built)))
     if set_of_onnx := libraries_of_onnx(environment, matrix, said(environment, "libcudart-missing"), wanted):
         return set_of_onnx
     if "cusparseLt" in library and kind(environment) is MachineKind.JETSON:
@@ -64,6 +61,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
             "on PyPI is for servers, and JetPack does not include the library.",
             "jetson-cusparselt",
         )
+    if patch := patched_by_poetry(environment, matrix):
+        return patch
     python = named_python(environment)
     finds = (
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")
@@ -107,17 +106,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
-        root = f"/usr/local/cuda-{wanted}"
-        return Remedy(
-            f"The program was built for CUDA {wanted}, and no other release has this file: install the libraries of "
-            f"{wanted} next to the others and make sure that the loader finds them (for this shell), or use the "
-            "program's build for the CUDA release installed here. On a machine without an NVIDIA GPU, use its CPU "
-            "build.",
-            (
-                run("envkit", "install", "--cuda", VERSION(wanted), "--run"),
-                *steps(environment, "load-toolkit", root=root),
-            ),
-        )
+        return of_named_release(environment, matrix, wanted)
     name = framework_of(environment, matrix, messages)
     if name == "onnxruntime" and (whole := unnamed_of_onnx(environment, matrix, messages)):
         return whole

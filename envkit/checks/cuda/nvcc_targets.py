@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.cuda.host_gcc import default_gcc
+from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
 from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
@@ -20,13 +20,15 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
 from envkit.model import Environment, HostCompiler
+from envkit.tables.codes import limit as limit_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_NO_PACKAGE = (
-    " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
-    "gxx_linux-64={})."
+_NO_PACKAGE = " This system's archive has no such package: conda-forge has it. The variables are for this shell."
+_NONE_PACKAGED = (
+    " Neither this system's archive nor conda-forge has it: build in a container of a release that has it, such as an "
+    "nvidia/cuda image of this toolkit with devel in its tag."
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
@@ -56,15 +58,16 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     number = limit.major if limit else None
     if number is not None and refused and int(refused) <= number:  # accepted, but not with its later patches
         number = int(refused) - 1
-    there = number is not None and _packaged(environment, matrix, number)
+    there = number is not None and packaged(environment, matrix, number)
     which = f"GCC {number}" if number else "the newest GCC that the message allows"
-    elsewhere = "" if there or number is None else _NO_PACKAGE.format(number)
+    by_conda = not there and number is not None and number >= limit_of("gcc-of-conda-forge").major
+    elsewhere = "" if there or number is None else _NO_PACKAGE if by_conda else _NONE_PACKAGED
     return remedy(
         environment,
         f"Install {which} alongside the current one and point nvcc at it; then rebuild in a fresh build directory."
         f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
-        "gcc-beside",
-        gcc=number if there else None,
+        "gcc-by-conda" if by_conda else "gcc-beside",
+        gcc=as_packaged(environment, matrix, number) if number is not None and (there or by_conda) else None,
     )
 
 
@@ -198,16 +201,6 @@ def _named(compiler: HostCompiler) -> tuple[Command, ...]:
     )
 
 
-def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
-    """True when the distribution found has that GCC next to its own, as far as our table knows, or is unknown
-    itself."""
-    observed = environment.system.os
-    row = matrix.operating_system(observed.get().os_id) if observed.known else None
-    if row is None or row.family == "suse":
-        return True  # SUSE's packages are named by the number, and our table lists none
-    return any(version.major == gcc for version in row.installable_gcc)
-
-
 def _gcc_limit(environment: Environment, matrix: Matrix, nvcc: Version) -> Version | None:
     for toolkit in toolkits(environment):
         if toolkit.version == nvcc and toolkit.gcc_max is not None:
@@ -272,6 +265,8 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     if own is None:
         return Remedy(said)
     first, last = target_span(own, matrix)
+    if not dropped and (there := _there(environment, first, last)):
+        return there
     fitting = last if dropped else _of_framework(environment, first, last)
     limit = toolkit_row(fitting, matrix) if fitting else None
     gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
@@ -286,6 +281,24 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
             ),
         )
     return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
+
+
+def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
+    """The remedy where the text shows a toolkit that knows the GPU: it is not the first one on PATH."""
+    roots = {message.values["root"] for message in seen(environment, "nvcc-too-old-for-gpu", "detail-there")}
+    known_ones = {version: root for root in roots if (version := Version.find(root.rpartition("-")[2])) is not None}
+    fitting = [one for one in known_ones if first and one >= first and (last is None or one.release(2) <= last)]
+    if not fitting:
+        return None
+    root = known_ones[max(fitting)]
+    return remedy(
+        environment,
+        f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
+        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
+        "fresh build directory.",
+        "use-toolkit",
+        root=root,
+    )
 
 
 def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:

@@ -42,6 +42,14 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
             (export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir={root}"),),
         )
     or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=DIR."
+    if _of_conda(environment, users) and seen(environment, "libdevice-not-found", "detail-toolkit-11"):
+        return remedy(
+            environment,
+            "conda's cudatoolkit 11 has libdevice.10.bc in lib, where XLA does not look: give it the folder it "
+            "expects, with the ptxas of NVIDIA's own channel. Run it in the active environment; the last line is for "
+            "this shell (for good, put it into etc/conda/activate.d of the environment).",
+            "conda-libdevice",
+        )
     if _of_conda(environment, users):
         advice = f"Install conda's nvcc into the environment and point XLA to it. {or_toolkit}"
         return remedy(environment, advice, "conda-nvcc")

@@ -87,7 +87,8 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
         return given
     # Where nothing tells the release, PyTorch itself is asked.
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
-    return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}.", toolkit)
+    again = "then build again in the same shell"
+    return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}; {again}.", toolkit)
 
 
 def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
@@ -237,7 +238,7 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
         )
     return Remedy(
         f"Install the CUDA {cuda} toolkit next to the current one and set CUDA_HOME to it, or use a PyTorch build for "
-        "the CUDA of your nvcc.",
+        "the CUDA of your nvcc. Then build again in the same shell, in a fresh build directory.",
         install_cuda(environment, cuda),
     )
 

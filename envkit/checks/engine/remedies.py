@@ -43,7 +43,7 @@ _BY_FAMILY = {  # family of operating_systems.csv and its package manager -> whe
     ("amazon", "dnf"): ("amazon", "rhel"),
     ("amazon", "yum"): ("yum",),
     ("azure", "dnf"): ("rhel",),
-    ("fedora", "dnf"): ("rhel",),
+    ("fedora", "dnf"): ("fedora", "rhel"),
     ("suse", "zypper"): ("suse",),
 }
 _LIKE = {  # os-release ID or ID_LIKE of what has no row there
@@ -60,7 +60,7 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "kylin": ("rhel",),
     "mariner": ("rhel",),
     "azurelinux": ("rhel",),
-    "fedora": ("rhel",),
+    "fedora": ("fedora", "rhel"),
     "suse": ("suse",),
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
@@ -106,7 +106,7 @@ FORMS = {  # what may be in a blank of remedies.csv
     "file": FILE,
     "folder": NAME,
     "framework": NAME,
-    "gcc": NUMBER,
+    "gcc": VERSION,
     "flavor": NAME,
     "group": GROUP,
     "ids": PCI_IDS,

@@ -12,11 +12,11 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
 from envkit.checks.engine.place import by_own_python, in_place, is_pip
 from envkit.checks.engine.remedies import on_windows
+from envkit.checks.engine.toolkit_driver import words_on_driver
 from envkit.checks.gpu.gpus import gpus_of
-from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment
 from envkit.tables.loader import read
-from envkit.tables.rows import DriverBranch, ImageTag
+from envkit.tables.rows import ImageTag
 
 _SYSTEM_TOOLS = regex(
     r"\b(?:apt-get|apt-mark|dnf|yum|zypper|ubuntu-drivers|update-initramfs|dracut|mokutil|dkms|grubby|envkit install)\b"
@@ -337,23 +337,10 @@ def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
     if any("sudo reboot" in line for line in lines):
         yield _restart(environment)
     yield from (words for part, words in _SIDE_EFFECTS.items() if any(part in line for line in lines))
-    yield from _too_new_for_driver(environment, given)
+    yield from words_on_driver(environment, given)
     yield from _toolkit_in_image(environment, given)
     if any("sudo " in line for line in lines) and managed_by(environment, *QUEUES):
         yield _ASK_ADMINISTRATORS
-
-
-def _too_new_for_driver(environment: Environment, given: Remedy) -> Iterator[str]:
-    """A toolkit of another major release than the driver runs compiles programs that do not start here."""
-    named = (Version.find(step.words[3]) for step in given.steps if step.words[:3] == _TOOLKIT)
-    newest = max((version for version in named if version is not None), default=None)
-    driver = installed(environment) if newest is not None else None
-    if newest is None or driver is None:
-        return
-    own = next((row.driver_cuda_version for row in read(DriverBranch) if row.branch == driver.major), None)
-    if own is not None and newest.major > own.major:
-        told = f"Programs compiled with CUDA {newest} do not run on driver {driver} (CUDA {own})"
-        yield f"{told}: update the driver as well."
 
 
 def _restart(environment: Environment) -> str:

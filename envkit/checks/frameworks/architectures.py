@@ -17,7 +17,7 @@ from envkit.checks.engine.messages import message_evidence, named, only_shown, s
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
-from envkit.checks.frameworks.compiled import compiled_extension, compiled_program
+from envkit.checks.frameworks.compiled import compiled_extension, compiled_program, hide_gpus, of_newer_nvrtc
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu
@@ -45,6 +45,10 @@ _COMPILED_FIRST = (
     "The driver compiles the build's PTX code for this GPU when the program starts, which can take minutes."
 )
 _SLOW = f"{_NEWER}/told-slow-first"
+_ON_CPU = (
+    "Where the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
+    "newer card, or compile the framework for this one."
+)
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
@@ -53,7 +57,14 @@ def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _build(environment, matrix, _DROPPED)
+    return _or_on_cpu(environment, _build(environment, matrix, _DROPPED))
+
+
+def _or_on_cpu(environment: Environment, given: Remedy) -> Remedy:
+    """With the way that is left where no build for this machine has the GPU."""
+    if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
+        return given
+    return Remedy(f"{given.advice} {_ON_CPU}", (*given.steps, hide_gpus(environment)))
 
 
 def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
@@ -69,6 +80,9 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     fits = found is not None and installed_fits(environment, matrix, found)
     serves = found is not None and {_fault(environment, matrix, found, own) for own in owns} == {None}
     cuda = found.framework.cuda if found is not None else None
+    by_nvrtc = found is not None and cuda is not None and seen(environment, _NEWER, "detail-nvrtc")
+    if found is not None and by_nvrtc and (newer := of_newer_nvrtc(environment, matrix, found, owns)):
+        return newer
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
@@ -232,11 +246,12 @@ def _architecture(
             evidence=evidence,
         )
     words = "is too old for" if fault == _NEWER else "no longer supports"
+    given = replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
     return wanted.found(
         evidence,
         title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
         subject=subject,
-        remedy=replacement(environment, matrix, item, _BUILD, native=fault == _NEWER),
+        remedy=given if fault == _NEWER else _or_on_cpu(environment, given),
     )
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PACKAGE, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
-from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.build_again import fewer_compilers, without_isolation
 from envkit.checks.frameworks.installs import distribution, distribution_evidence, judged, nothing_to_judge
 from envkit.model import Environment
 from envkit.tables.codes import limit
@@ -33,50 +32,19 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
-    id = "build-isolation-hides-torch"  # noqa: A001 - as in reports
-    messages = (*seen(environment, id, "detail-sdist"), *seen(environment, id))
-    package, version = (named(messages, "package") or "").replace("_", "-"), named(messages, "version")
-    words = (REQUIREMENT(f"{package}=={version}" if version else package),) if package else (PACKAGE,)
-    again = " Then install the rest of the requirements file that named it." if package else ""
-    return Remedy(
-        f"Install the build requirements into the environment, then build without isolation.{again}",
-        (
-            fixed("python -m pip install setuptools wheel ninja packaging psutil"),
-            run("python", "-m", "pip", "install", "--no-build-isolation", *words),
-        ),
-    )
-
-
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "pip builds an extension in an environment without torch",
     impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
-    remedy=_without_isolation,
+    remedy=without_isolation,
 )
-
-
-def _fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
-    package = named(seen(environment, "build-out-of-memory", "detail-package"), "package")
-    few = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
-    if package is None and seen(environment, "build-out-of-memory", "detail-make"):
-        return Remedy(f"{few} (-j1).", (fixed("make -j2"),))
-    words = (REQUIREMENT(package),) if package else (PACKAGE,)
-    return Remedy(
-        f"{few} (MAX_JOBS=1). If it was an installation from a source directory (-e .), repeat that command in the "
-        "same shell instead of the second one.",
-        (
-            export("MAX_JOBS", "2"),
-            run("python", "-m", "pip", "install", "--no-build-isolation", *words),
-        ),
-    )
 
 
 _KILLED = Fault(
     "build-out-of-memory",
     "A build runs out of memory and is killed",
     impact="The extension does not build; the source code and the compilers are fine.",
-    remedy=_fewer_compilers,
+    remedy=fewer_compilers,
 )
 _HEADERS_CLASH = Fault(
     "glibc-newer-than-toolkit",

@@ -18,6 +18,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named
 from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.beside import compiled_beside
 from envkit.checks.frameworks.conda_builds import conda_swap
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
@@ -77,12 +78,15 @@ def replacement(
     if choice.needs_toolkit and choice.cuda is not None and kept:
         return libraries_of_system(environment, title, choice.cuda, choice.cudnn_version)
     bundled = managed_by(environment, *_WITH_COMPANIONS)
-    commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice))
+    others, again = compiled_beside(found, build)
+    commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice), *again)
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
     lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
     needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
     moved = _moved(framework.title, release(found.framework.version), build)
-    return Remedy(f"{why} {title} for CUDA {build.cuda} {_works(environment, matrix)}{needs}.{moved}{lost}", commands)
+    return Remedy(
+        f"{why} {title} for CUDA {build.cuda} {_works(environment, matrix)}{needs}.{moved}{others}{lost}", commands
+    )
 
 
 def _companions_beside(matrix: Matrix, found: Installed, choice: Choice) -> Iterator[Command]:

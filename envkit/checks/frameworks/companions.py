@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
 from envkit.model import Distribution, Environment, PythonEnvironment
@@ -25,6 +26,7 @@ ASK = Remedy(
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
+_ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
 
 
 def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
@@ -80,8 +82,15 @@ def companions_replaced(
     holder: Distribution,
 ) -> Remedy:
     """The companions that do not go with a torch that `holder` requires: only they are replaced."""
+    if not partners:
+        return Remedy(
+            f"{holder.name} {holder.version} requires torch {torch.version}, so pip replaced the other one. To have "
+            "that back, start again from its image or environment; then install this package without its "
+            "requirements, compiled against the torch that is there (this needs nvcc, and takes a while).",
+            (pip(python, *_ALONE, REQUIREMENT(f"{holder.name}=={holder.version.partition('+')[0]}")),),
+        )
     given = [companion_remedy(environment, matrix, python, torch, one) for one in partners]
-    names = " and ".join(one.name for one in partners) or "its companions"
+    names = " and ".join(one.name for one in partners)
     return Remedy(
         f"{holder.name} {holder.version} requires torch {torch.version}, so it stays. Replace {names}.",
         tuple(step for one in given for step in one.steps),
@@ -103,3 +112,15 @@ def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> Fr
     places = [row for row in rows if (row.index_url or "").endswith(f"/{tag}")]
     spelled = [row for row in rows if (row.package or "").endswith(f"+{tag}")]
     return next(iter((*places, *spelled)), None)
+
+
+def pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
+    """With the constraints file that keeps the next installation from replacing what this one provides."""
+    if on_windows(environment):
+        return Remedy(
+            f"{given.advice} Name the same torch==… in the command of every later install, so that pip keeps it.",
+            given.steps,
+        )
+    pin = steps(environment, "pin-torch", python=executable or "python")
+    advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
+    return Remedy(advice, (*given.steps, *pin))

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import CAPABILITY, PACKAGE, PYTHON, REQUIREMENT, export, fixed, run
+from envkit.checks.engine.command import (
+    CAPABILITY,
+    NAME,
+    PACKAGE,
+    PYTHON,
+    REQUIREMENT,
+    URL,
+    Command,
+    export,
+    fixed,
+    run,
+)
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import said, seen
-from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.installs import Installed, named_python, pip
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.installs import Installed, for_this_machine, named_python, pip, release
 from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.base.versions import ComputeCapability
+    from envkit.tables import Matrix
 
 _EXTENSIONS = (  # packages around PyTorch whose kernels are compiled for chosen GPUs
     *("sgl-kernel", "flash-attn", "xformers", "causal-conv1d", "mamba-ssm", "cpm-kernels", "bminf", "vllm", "apex"),
@@ -142,4 +159,50 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
         "not override it.",
         steps(environment, "compile-for", targets=number),
+    )
+
+
+def hide_gpus(environment: Environment) -> Command:
+    """The command that lets programs of this shell run on the CPU."""
+    if on_windows(environment):
+        return fixed("set CUDA_VISIBLE_DEVICES=-1")
+    return export("CUDA_VISIBLE_DEVICES", "-1")
+
+
+def of_newer_nvrtc(
+    environment: Environment, matrix: Matrix, found: Installed, owns: list[ComputeCapability]
+) -> Remedy | None:
+    """The framework compiles kernels while it runs, with the NVRTC of its own CUDA, which is older than the GPU."""
+    from envkit.compat.gpu import target_span
+
+    firsts = [first for own in owns if (first := target_span(own, matrix)[0]) is not None]
+    have = release(found.framework.version)
+    rows = [
+        row
+        for row in matrix.builds(found.framework.name)
+        if row.cuda is not None and firsts and row.cuda >= max(firsts) and row.package and row.index_url
+        if have is None or row.version >= have
+        if for_this_machine(environment, row)
+    ]
+    rows = [row for row in rows if row.companions] or rows
+    best = min(rows, key=lambda row: (row.version, row.cuda or row.version), default=None)
+    if best is None:
+        return None
+    tag = (best.index_url or "").rpartition("/")[2]
+    return Remedy(
+        f"The failing kernel is one that {found.framework.package} compiles while it runs, with the NVRTC of its own "
+        f"CUDA, which does not know this GPU: CUDA {max(firsts)} is the first that does. PyTorch {best.version} for "
+        f"CUDA {best.cuda} has it. In an image, take the base image of CUDA {best.cuda} and this index ({tag}) in the "
+        "Dockerfile, and build it again; the driver has to run that CUDA.",
+        (
+            pip(found.python, "uninstall", "-y", "torch", *(NAME(line.partition("==")[0]) for line in best.companions)),
+            pip(
+                found.python,
+                "install",
+                REQUIREMENT(best.package or ""),
+                *map(REQUIREMENT, best.companions),
+                "--index-url",
+                URL(best.index_url or ""),
+            ),
+        ),
     )

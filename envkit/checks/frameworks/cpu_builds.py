@@ -34,8 +34,9 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
-from envkit.checks.frameworks.jax_plugins import of_the_jaxlib
+from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
 from envkit.checks.frameworks.onnxruntime import one_alone
+from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
 from envkit.model.observed import is_told
@@ -74,6 +75,8 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
             "lines into a separate file, install that file with --index-url, and pin the versions."
         )
     given = bring(environment, matrix, name, why, messages=messages)
+    if name == "pytorch" and (whole := for_unknown_gpu(environment, matrix, given)):
+        return whole
     own, *companions = _CPU_PACKAGES.get(name, ("",))
     if own and given.commands and not any("uninstall" in line for line in given.commands):
         too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]
@@ -322,15 +325,12 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         jaxlib = distribution(item.python, "jaxlib")
         evidence = [distribution_evidence(each) for each in (*plugins, *([jaxlib] if jaxlib else []))]
         evidence.append(item.evidence("version", item.framework.version))
-        both = f"{plugins[0].name}=={jaxlib.version}" if plugins and jaxlib else ""
         if plugins and jaxlib and not _belong_together(item, plugins[0], jaxlib):
             yield _NO_PLUGIN.found(
                 evidence,
                 title=f"{plugins[0].name} {plugins[0].version} does not match jaxlib {jaxlib.version}",
                 subject=item.subject,
-                remedy=Remedy(
-                    "Install the same release of both.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)
-                ),
+                remedy=of_one_release(item.python, plugins[0], jaxlib),
             )
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, URL
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import capable_gpus, named_python, pip
+from envkit.checks.frameworks.installs import capable_gpus, installs, named_python, pip
 from envkit.model import Environment, Message
 from envkit.tables.codes import limit
 
@@ -23,6 +23,7 @@ _OPENCV = "cpu-only-wheel/opencv"
 _FAISS = "cpu-only-wheel/faiss"
 _LLAMA = "llama-cpp-python"
 _WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
+_DGL = "https://data.dgl.ai/wheels/"
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-cache-dir")
 _OPENCV_RELEASE = regex(r"OpenCV\((?P<version>\d\.\d{1,2}\.\d{1,2})")
 
@@ -39,10 +40,41 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
             "then install faiss-gpu.",
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
+    if "cpu-only-wheel/dgl" in signatures:
+        return _dgl(environment)
     told = any("/llama" in name for name in signatures) or any("llama" in one.text.lower() for one in messages)
     if told and "llama-cpp-python" in managers(environment):
         return _llama(environment, messages)
     return None
+
+
+def _dgl(environment: Environment) -> Remedy:
+    """Its package for a CUDA writes the same files as the one for the CPU, which is imported if both are there."""
+    python = named_python(environment)
+    own = next((item for item in python.distributions if item.name.startswith("dgl-cu")), None)
+    torch = next((item.framework for item in installs(environment, "pytorch") if item.framework.cuda), None)
+    cuda = torch.cuda.release(2) if torch is not None and torch.cuda is not None else _toolkit(environment)
+    version = Version.find(torch.version) if torch is not None else None
+    why = (
+        "The CPU package dgl is the one that is imported; torch is not at fault. Remove every dgl package, then install"
+    )
+    if own is None and cuda is not None and cuda >= limit("dgl-by-page") and version is not None:
+        page = f"{_DGL}torch-{version.release(2)}/{_tag(cuda)}/repo.html"
+        return Remedy(
+            f"{why} the build for torch {version.release(2)} and CUDA {cuda} alone.",
+            (pip(python, "uninstall", "-y", "dgl"), pip(python, "install", "dgl", "-f", URL(page))),
+        )
+    wanted = own.name if own is not None else f"dgl-{_tag(cuda)}" if cuda is not None else "dgl-cuXYZ"
+    if wanted.endswith("XYZ"):
+        return Remedy(f"{why} the build for the CUDA of your torch, from {_DGL}repo.html.")
+    release = f"=={own.version}" if own is not None and own.version else ""
+    return Remedy(
+        f"{why} {wanted} alone.",
+        (
+            pip(python, "uninstall", "-y", "dgl", NAME(wanted)),
+            pip(python, "install", REQUIREMENT(f"{wanted}{release}"), "-f", URL(f"{_DGL}repo.html")),
+        ),
+    )
 
 
 def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:

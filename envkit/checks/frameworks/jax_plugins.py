@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import REQUIREMENT
+from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.frameworks.installs import named_python, pip
-from envkit.model import Environment
+from envkit.checks.frameworks.installs import distribution, named_python, pip
+from envkit.model import Distribution, Environment, PythonEnvironment
 
 
 def of_the_jaxlib(environment: Environment) -> Remedy | None:
@@ -27,4 +27,21 @@ def of_the_jaxlib(environment: Environment) -> Remedy | None:
                 REQUIREMENT(f"{name}-pjrt=={jaxlib}"),
             ),
         ),
+    )
+
+
+def of_one_release(python: PythonEnvironment, plugin: Distribution, jaxlib: Distribution) -> Remedy:
+    """The plug-in and its pjrt in jaxlib's release; without both, where jaxlib itself was built with CUDA."""
+    public, _, local = jaxlib.version.partition("+")
+    pjrt = f"{plugin.name.removesuffix('-plugin')}-pjrt"
+    if local.startswith("cuda"):
+        beside = (NAME(pjrt),) if distribution(python, pjrt) is not None else ()
+        return Remedy(
+            f"jaxlib {jaxlib.version} includes CUDA itself and needs no plug-in: remove the one that is left over from "
+            "another release, then start the program again.",
+            (pip(python, "uninstall", "-y", NAME(plugin.name), *beside),),
+        )
+    return Remedy(
+        "Install the same release of both, and of the plug-in's pjrt.",
+        (pip(python, "install", REQUIREMENT(f"{plugin.name}=={public}"), REQUIREMENT(f"{pjrt}=={public}")),),
     )

@@ -39,6 +39,20 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
     )
 
 
+def wheel_for(environment: Environment, name: str, version: str) -> Command | None:
+    """The installation of that release of an extension by its project's wheel; None where none is on record."""
+    from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of
+
+    python = first_python(environment)
+    torch = distribution(python, "torch")
+    own, cuda = _built_for(torch.version) if torch is not None else (None, None)
+    if own is None or cuda is None or python.version is None:
+        return None
+    place = "windows" if on_windows(environment) else "linux"
+    row = prebuilt_for(prebuilt_of(name, f"=={version}"), own, cuda, place, python.version)
+    return _install(python, install_words(row, python.version)) if row is not None else None
+
+
 def _built_for(version: str) -> tuple[Version | None, Version | None]:
     """The release of torch, and the CUDA that its tag names: 11.1 of cu111."""
     tag = local_tag(version).removeprefix("cu")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.engine.command import IMAGE, REQUIREMENT, URL, Command, run
+from envkit.checks.engine.command import IMAGE, REQUIREMENT, URL, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_container, managed_by
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.frameworks.installs import for_this_machine, named_python, pip
 from envkit.model import Environment
 
@@ -43,6 +44,17 @@ def _brought(environment: Environment, version: str, torch: Version, build: Fram
         f"vLLM's own kernels are compiled for its torch, so changing only torch would break it: use vLLM {version} or "
         f"newer, which is built for torch {torch} with CUDA {build.cuda}."
     )
+    if managed_by(environment, "kubernetes"):
+        chart = named(seen(environment, "arch-newer-than-build", "detail-chart"), "repository")
+        other = f" in place of {chart}" if chart else ""
+        return Remedy(
+            f"{why} In the values of the chart, or in the pod's manifest, write vLLM's own image{other} (repository: "
+            f"vllm/vllm-openai, tag: v{version} or newer): it is built with CUDA {build.cuda}, whatever the release of "
+            "another project's image is. Then upgrade the release with the options of its installation (helm upgrade) "
+            "or apply the manifest again. To see which GPUs an image has code for, run in its container: python3 -c "
+            "'import torch; print(torch.cuda.get_arch_list())'.",
+            (fixed("helm list -A"),),
+        )
     if in_container(environment) or managed_by(environment, "gpustack"):
         return Remedy(
             f"{why} In a container, use a newer image (the next release of the program that starts vLLM; the command "

@@ -92,6 +92,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         )
     line = {row.version for row in matrix.builds("pytorch") if row.version.release(2) == own.release(2)}
     if max(line, default=own) <= own:
+        after = sorted({row.version for row in matrix.builds("pytorch") if row.version > own})
+        line = {version for version in after if version.release(2) == after[0].release(2)}
+    if not line:
         return None
     return bring_release(
         environment,

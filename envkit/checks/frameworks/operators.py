@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import PACKAGE, REQUIREMENT, fixed, run
+from envkit.checks.engine.command import FILE, PACKAGE, PYTHON, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
@@ -24,6 +24,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.variables import variables
+from envkit.checks.frameworks.with_operators import compiled_again
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -41,12 +42,31 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
         for item in python.distributions
         if item.name in _TENSORRT
     ]
+    have = have[1:] if len(have) > 1 and have[0].startswith("tensorrt ") else have  # which requires the other
     several = f" {' and '.join(have)} are both installed: keep the one that is imported." if len(have) > 1 else ""
+    messages = seen(environment, "engine-built-elsewhere", "detail-weights", "detail-onnx", "detail-engine")
+    if weights := named(messages, "weights"):
+        python = first_python(environment)
+        return Remedy(
+            f"Delete the old .engine file and export it again from {weights}, on this GPU and in the environment that "
+            "loads it (run the command in the directory of that file); leave the tensorrt packages as they are."
+            f"{several}",
+            (
+                run(
+                    PYTHON(python.executable or "python"),
+                    *("-c", f"from ultralytics import YOLO; YOLO(r'{weights}').export(format='engine', half=True)"),
+                ),
+            ),
+        )
+    onnx = named(messages, "onnx") or f"{named(messages, 'engine') or 'MODEL'}.onnx"
+    engine = f"{named(messages, 'engine') or onnx.rpartition('.')[0]}.{named(messages, 'ending') or 'engine'}"
+    files = FILE(onnx), FILE(engine)
+    options = [f"--onnx={files[0]}", f"--saveEngine={files[1]}"] if all(isinstance(one, str) for one in files) else []
     return Remedy(
         "Rebuild the engine from its model, on this GPU and with the TensorRT release that loads it: use trtexec "
         "from exactly that release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program "
         f"that builds its own engines builds a new one after the old file is deleted.{several}",
-        (run("trtexec", "--onnx=MODEL.onnx", "--saveEngine=MODEL.engine"),),
+        (run("trtexec", *options),) if options else (),
     )
 
 
@@ -110,6 +130,8 @@ def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
                 pip(python, "install", "--no-deps", "bitsandbytes"),
             ),
         )
+    if own := compiled_again(environment, said(environment, "extension-without-operators")):
+        return own
     return Remedy(
         "Install the package that contains the operators (mmcv instead of mmcv-lite, or mmcv-full for mmcv 1.x), or "
         "build it from source with torch and nvcc of the same CUDA (for apex, with --cpp_ext and --cuda_ext).",

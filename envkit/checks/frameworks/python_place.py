@@ -103,11 +103,29 @@ def _without_home(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_OF_FOLDERS = ("told-folder", "not-a-package")  # messages that are not of a file in the directory
+
+
+def _with_another_name(environment: Environment) -> Remedy:
+    """With another name for the file that the message names, and without what Python compiled of it."""
+    words = "Rename it, or start Python in another directory."
+    every, folders = seen(environment, "local-module-shadows"), seen(environment, "local-module-shadows", *_OF_FOLDERS)
+    module = NAME(named([message for message in every if message not in folders], "module"))
+    if not isinstance(module, str):
+        return Remedy(words)
+    verb = ("ren",) if on_windows(environment) else ("mv", "-n")
+    return Remedy(
+        f"{words} In the directory of {module}.py, the command gives it another name; then delete the directory "
+        f"__pycache__ (Python 2: {module}.pyc) next to it, and start the program again. Nothing has to be installed.",
+        (run(*verb, f"{module}.py", f"my_{module}.py"),),
+    )
+
+
 def _elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     """Without the file, whose place the message may name."""
     path = named(seen(environment, "local-module-shadows", "circular-file"), "path")
     if path is None:
-        return Remedy("Rename it, or start Python in another directory.")
+        return _with_another_name(environment)
     return Remedy(
         f"{path} has the framework's name and is found first. Start Python in a directory without such a file: from "
         "the project's root, with python -m for one of its modules. A file of your own can be renamed instead. "

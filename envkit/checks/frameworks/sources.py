@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL, export, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
-from envkit.checks.engine.messages import message_evidence, said, seen
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import first_python, installs, pip
 from envkit.model import Environment
+from envkit.tables.codes import limit as limit_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -77,11 +79,19 @@ def _override(environment: Environment, matrix: Matrix) -> Remedy:
     limit = environment.driver.driver_cuda_version
     known = limit.get().release(2) if limit.known else None
     built = known or _cuda_of_build(environment)
-    told = "" if built else " instead of X.Y"
+    told = Version.find(named(seen(environment, _NO_VIRTUAL_PACKAGE.id, "detail-cuda"), "cuda") or "")
+    cuda = built or told or limit_of("oldest-cuda-12")
+    known_one = "" if built or told else f"; {cuda} fits every driver that runs CUDA {cuda.major}"
+    again: tuple[Command, ...] = ()
+    if "pixi" in managers(environment):
+        declare = ("pixi", "workspace", "system-requirements", "add", "cuda", str(cuda.major))
+        declared = seen(environment, _NO_VIRTUAL_PACKAGE.id, "detail-declared")
+        again = (*(() if declared else (run(*declare),)), fixed("pixi install"))
     return Remedy(
-        f"Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there){told}, and "
-        "solve again; pixi reads it from cuda in [system-requirements].",
-        (export("CONDA_OVERRIDE_CUDA", NAME(built or "X.Y")),),
+        f"Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there){known_one}, "
+        "and solve again in the same shell; in a Dockerfile, write it as an ENV line before the installation. pixi "
+        "reads it from cuda in [system-requirements].",
+        (export("CONDA_OVERRIDE_CUDA", NAME(str(cuda.release(2)))), *again),
     )
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
 from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import distribution, installs, pip, release
 from envkit.model import Environment, MachineKind
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -37,10 +39,37 @@ def _processor_remedy(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("qm start VMID"),
             ),
         )
+    if own := _without_avx(environment):
+        return own
     return Remedy(
         "Find out which import crashes. A processor without AVX (or a virtual machine that hides it) needs a package "
         "built without it; in a virtual machine, use the host CPU model.",
         (fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"), fixed("python3 -X faulthandler -c 'import numpy'")),
+    )
+
+
+def _without_avx(environment: Environment) -> Remedy | None:
+    """The last release without AVX of a program that says which it is; None for others."""
+    if "koboldcpp" in managers(environment):
+        return Remedy(
+            "This processor lacks AVX2: download the build for old processors (oldpc) from the project's releases "
+            "page, or start this one without it.",
+            (fixed("koboldcpp --noavx2"),),
+        )
+    item = next(installs(environment, "tensorflow"), None)
+    last = limit("tensorflow-without-avx")
+    if item is None or (own := release(item.framework.version)) is None or own <= last or own.major > last.major:
+        return None
+    name = "tensorflow-gpu" if distribution(item.python, "tensorflow-gpu") is not None else "tensorflow"
+    return Remedy(
+        f"The crash is TensorFlow's: its official packages use AVX after {last}, and this processor has none (avx is "
+        f"missing from the flags in /proc/cpuinfo). Install {last}, the last release without it; for a newer one, "
+        "compile TensorFlow on this machine, or use conda's package, which does not use AVX. Another GPU does not "
+        "change that; a machine whose processor has AVX does. In a virtual machine, use the host CPU model.",
+        (
+            pip(item.python, "uninstall", "-y", NAME(name)),
+            pip(item.python, "install", REQUIREMENT(f"{name}=={last}")),
+        ),
     )
 
 

@@ -15,7 +15,6 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unk
 from envkit.checks.engine.messages import all_messages, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
 from envkit.checks.frameworks.companions import (
     ASK,
@@ -24,6 +23,7 @@ from envkit.checks.frameworks.companions import (
     companions_replaced,
     going_with,
     holder_of,
+    pinned,
     torch_of,
 )
 from envkit.checks.frameworks.installs import (
@@ -95,19 +95,12 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     if not any("pip install" in line for line in given.commands):
         return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
     python = item.python if item is not None else named_python(environment)
-    return _pinned(environment, given, python.executable)
+    return pinned(environment, given, python.executable)
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:
     """The companions of torch that are installed next to it."""
     return [item for name in TORCH_PACKAGES[1:] if (item := distribution(python, name)) is not None]
-
-
-def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
-    """With the constraints file that keeps the next installation from replacing what this one provides."""
-    pin = steps(environment, "pin-torch", python=executable or "python")
-    advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
-    return Remedy(advice, (*given.steps, *pin))
 
 
 _UNFIT = Fault(
@@ -328,7 +321,7 @@ def _anew(
     if item is None:
         return Remedy(why, (resolve_command(environment, matrix, framework="pytorch"),))
     given = replacement(environment, matrix, item, why, also_removed=removed)
-    return _pinned(environment, given, python.executable)
+    return pinned(environment, given, python.executable)
 
 
 @check(

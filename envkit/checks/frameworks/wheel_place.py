@@ -20,6 +20,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
+from envkit.checks.frameworks.built_here import for_this_glibc
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import is_told
@@ -252,6 +253,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     said = "Use a newer system, a container, or an older release of the framework."
+    if own := for_this_glibc(environment, " ".join(message.text for message in messages)):
+        return own
     if not tells_framework(environment, matrix, messages):
         return Remedy(
             "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ number "

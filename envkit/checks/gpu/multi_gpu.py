@@ -72,7 +72,10 @@ def _straight(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "On bare metal without virtual machines, turn off ACS in the firmware setup, and the IOMMU, too, if nothing "
-        "needs it. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
+        "needs it. The first command turns ACS off on every bridge until the next boot, as NCCL's guide does; try "
+        "again then. If that does not help, turning peer-to-peer off (last command) keeps NCCL from hanging, at the "
+        "cost of speed.",
+        "acs-off",
         "no-p2p",
     )
 

@@ -33,6 +33,14 @@ def _seat(environment: Environment, matrix: Matrix) -> Remedy:
     seat = seat_words(
         environment, "reseat the card, remove the riser, or try another slot.", f"contact the vendor: {BARE}."
     )
+    if seen(environment, "pcie-width-degraded", "detail-other-board"):
+        return Remedy(
+            "The card has all its lanes on another board, so it is not at fault, and no driver changes this: here, the "
+            "slot gets fewer. Look in the board's manual which M.2 and PCIe slots (NVMe, Wi-Fi) and which processors "
+            "(APUs have fewer lanes) share lanes with it: take those cards out, set the slot's bifurcation to x16 in "
+            "the firmware, and clean the contacts of slot and processor. If it stays, use another board or processor. "
+            "A lower generation can be the limit of the card itself (pcie.link.gen.max)."
+        )
     return remedy(environment, f"Check again under load. If it persists, {seat}", "link-under-load")
 
 

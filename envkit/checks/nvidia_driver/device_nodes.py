@@ -49,12 +49,26 @@ _NO_NODES = Fault(
     impact="Regular users' programs find no GPU until root has used it once.",
     remedy=_create_nodes,
 )
+
+
+def _join(environment: Environment, matrix: Matrix) -> Remedy:
+    group = named(seen(environment, "device-node-permission", "detail-group"), "group")
+    if group is None:
+        return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
+    return remedy(
+        environment,
+        f"The device files belong to the group {group}: join it, then log out and in again. A service needs its own "
+        "account in that group, and a restart.",
+        "node-group",
+        group=group,
+    )
+
+
 _CLOSED = Fault(
     "device-node-permission",
     "This user is not allowed to open the GPU's device files",
     impact="Only root can use CUDA and nvidia-smi.",
-    remedy="Join the group that owns /dev/nvidia*, then log in again.",
-    actions=("show-nodes",),
+    remedy=_join,
 )
 
 
@@ -175,6 +189,7 @@ def _nodes_evidence(environment: Environment) -> Evidence:
     layer=Layer.DEVICE_NODES,
     rank=20,
     explained_by=("container-loses-gpu", "rootless-cgroups", "selinux-blocks-device"),
+    fix="Join the group that owns /dev/nvidia*, then log in again.",
     references=threads("openSUSE/nvidia-driver-G06#52", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

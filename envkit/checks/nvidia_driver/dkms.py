@@ -10,6 +10,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import DkmsEntry, Environment
 
 if TYPE_CHECKING:
@@ -24,10 +25,16 @@ def dkms_entries(environment: Environment) -> list[DkmsEntry]:
 
 def from_the_log(environment: Environment, matrix: Matrix) -> str:
     """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
-    failing = max(
-        (version.major for entry in dkms_entries(environment) if (version := Version.find(entry.version))), default=0
-    )
+    versions = [entry.version for entry in dkms_entries(environment)]
+    versions.append(named(seen(environment, "dkms-build-failed", "detail-log"), "log") or "")
+    failing = max((version.major for text in versions if (version := Version.find(text)) is not None), default=0)
     ended = _last_for(failing, matrix)
+    if failing and not ended and _is_legacy(failing, matrix):
+        return (
+            f"{failing} is the last branch for GPUs of this age: no newer driver supports them. Boot the previous "
+            "kernel, for which the module was built (it is still in the boot menu), and keep it; or install a package "
+            "of this driver that is patched for the newer kernel, once the distribution has one."
+        )
     if not ended:
         return (
             "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
@@ -40,7 +47,36 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
     )
 
 
-def other_headers(environment: Environment) -> Remedy | None:
+def by_operator(environment: Environment, matrix: Matrix) -> Remedy:
+    """Another release of the driver in the GPU operator's own container."""
+    return remedy(
+        environment,
+        "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator to a "
+        "newer release of the branch that has a driver image for the node's operating system (here the last one of the "
+        "branch that envkit knows; the tags of nvcr.io/nvidia/driver list them).",
+        "operator-driver",
+        version=_last_of_branch(environment, matrix),
+    )
+
+
+def _last_of_branch(environment: Environment, matrix: Matrix) -> Version | None:
+    """The last known release of the branch that fails to build; of the newest with long support where it is that."""
+    told = Version.find(named(seen(environment, "dkms-build-failed", "detail-runfile"), "version") or "")
+    own = told or installed(environment)
+    branch = matrix.driver_branch(own.major) if own is not None else None
+    last = branch.last_version if branch is not None else None
+    if last is not None and last != own:
+        return last
+    kept = [row for row in matrix.driver_branches if row.kind == "lts" and row.last_version is not None]
+    return kept[-1].last_version if kept else None
+
+
+def other_kernel(environment: Environment) -> Remedy | None:
+    """The remedy where another kernel is the way: the one whose headers are there, or one that worked."""
+    return _other_headers(environment) or _back_to(environment)
+
+
+def _other_headers(environment: Environment) -> Remedy | None:
     """The remedy where only another kernel's headers are installed: DKMS has built nothing, and there is no log."""
     others = [message.values["devel"] for message in seen(environment, "dkms-build-failed", "detail-other-devel")]
     running = (environment.system.kernel.value or "").removesuffix(".x86_64")
@@ -62,7 +98,7 @@ def other_headers(environment: Environment) -> Remedy | None:
     )
 
 
-def back_to(environment: Environment) -> Remedy | None:
+def _back_to(environment: Environment) -> Remedy | None:
     """The remedy where the text names a kernel for which the module was built."""
     before = named(seen(environment, "dkms-build-failed", "detail-kernel-left"), "before")
     package = named(seen(environment, "dkms-build-failed", "detail-worked-on"), "package")
@@ -86,6 +122,11 @@ def back_to(environment: Environment) -> Remedy | None:
         "booted again.",
         (run("dpkg", "-l", "linux-image*"),),
     )
+
+
+def _is_legacy(branch: int, matrix: Matrix) -> bool:
+    """Whether NVIDIA ended this branch as the last one for its GPUs, before those whose GPUs are recorded."""
+    return branch <= max((row.branch for row in matrix.driver_branches if row.kind == "legacy"), default=0)
 
 
 def _last_for(branch: int, matrix: Matrix) -> list[str]:

@@ -99,6 +99,13 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
             "runfile-dkms",
             "load-module",
         )
+    if seen(environment, "driver-module-not-loaded", "detail-no-access"):
+        return Remedy(
+            "The machine's image has a driver whose module does not load, and you cannot change that from your job: "
+            "send the provider this message, the time and the instance types. Until the image is corrected, pin the "
+            "earlier image (or another region or pool that still starts with it), or an image of your own with the "
+            "driver."
+        )
     return remedy(
         environment,
         "Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",

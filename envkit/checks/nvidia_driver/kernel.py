@@ -18,11 +18,11 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import back_to, begun, dkms_entries, from_the_log, newer_branch, other_headers
+from envkit.checks.nvidia_driver.dkms import begun, by_operator, dkms_entries, from_the_log, newer_branch, other_kernel
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, of_akmods
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def _older_kernel(environment: Environment) -> str:
 
 def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
+    if by_akmod := of_akmods(environment, older):
+        return by_akmod
     if flavor:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
@@ -90,14 +92,10 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     """By what the facts say of the cause: the compiler, otherwise a branch that is older than the last one for the
     GPU."""
     if "gpu-operator" in managers(environment):
-        advice = (
-            "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator "
-            "to a newer release of the branch that has a driver image for the node's operating system."
-        )
-        return remedy(environment, advice, "operator-driver")
+        return by_operator(environment, matrix)
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
     own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if given := foreign or other_headers(environment) or back_to(environment):
+    if given := foreign or other_kernel(environment):
         return given
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"

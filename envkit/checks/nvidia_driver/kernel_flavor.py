@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
+from envkit.checks.engine.messages import seen
+from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
 
 _DEBIAN_KERNEL = regex(r"\d{1,2}\.\d{1,3}\.\d{1,3}-\d{1,3}-(?P<flavor>[a-z0-9-]{3,40})")
@@ -13,3 +17,18 @@ def debian_flavor(environment: Environment) -> str:
     release = environment.system.os.value
     match = _DEBIAN_KERNEL.fullmatch(environment.system.kernel.value or "")
     return match["flavor"] if match and release is not None and release.id == "debian" else ""
+
+
+def of_akmods(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where akmods builds the driver's module: dkms would build a second one."""
+    if not managed_by(environment, "akmods") and not seen(
+        environment, "module-missing-for-running-kernel", "detail-akmod"
+    ):
+        return None
+    return remedy(
+        environment,
+        f"Let akmods, which builds the driver's module here, build it for the running kernel. If dkms is installed, "
+        f"too, remove it and its module first (sudo dkms remove nvidia/VERSION --all): the two get in each other's way."
+        f"{older}",
+        "akmods-build",
+    )

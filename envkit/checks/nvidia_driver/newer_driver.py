@@ -12,6 +12,7 @@ from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -44,9 +45,68 @@ def branch_for(environment: Environment, matrix: Matrix, cuda: Version | None) -
     return fitting[-1] if cuda is None else fitting[0]
 
 
-def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None, otherwise: str) -> Remedy:
-    """The remedy that installs it; `otherwise` says what serves who has to keep the driver."""
+def _packaged(
+    environment: Environment, matrix: Matrix, branch: DriverBranch, cuda: Version | None, *, exact: bool
+) -> DriverBranch | None:
+    """The branch that the system's own archive has in place of `branch`, None where it has none that will do.
+
+    An archive gets no new branches after the end of its support. From CUDA 11 on, a driver of a major line's first
+    release runs the programs of the whole line, if they are not `exact`.
+    """
+    end = _end_of_archive(environment, matrix)
+    if not end or _released(matrix, branch) <= end:
+        return branch
+    own = installed(environment)
+    families = {model.family for gpu in seen_gpus(environment, matrix) for model in gpu.models}
+    rows = [
+        row
+        for row in matrix.driver_branches
+        if row.kind in _KEPT
+        and row.driver_cuda_version is not None
+        and families <= {*(row.families or ())}
+        and (own is None or row.branch > own.major)
+        and _released(matrix, row) <= end
+        and (cuda is None or _runs(row.driver_cuda_version, cuda, exact=exact))
+    ]
+    return rows[-1] if rows else None
+
+
+def _runs(own: Version, cuda: Version, *, exact: bool) -> bool:
+    by_major = not exact and cuda >= limit("one-soname-per-major") and own.major == cuda.major
+    return by_major or own >= cuda.release(2)
+
+
+def _end_of_archive(environment: Environment, matrix: Matrix) -> str:
+    """Until when an Ubuntu's archive got driver branches, as a year and a month; '' for other systems."""
+    if not environment.system.os.known or environment.system.os.get().id != "ubuntu":
+        return ""
+    row = matrix.operating_system(environment.system.os.get().os_id)
+    return (row.end_of_support or "")[:7] if row is not None else ""
+
+
+def _released(matrix: Matrix, branch: DriverBranch) -> str:
+    """The month of the first toolkit of a branch's CUDA, which comes with it; a late one where that is not known."""
+    cuda = branch.driver_cuda_version
+    lines = [row for row in matrix.toolkits if cuda is not None and row.version.release(2) == cuda.release(2)]
+    return min((row.release_date for row in lines if row.release_date), default="9999")
+
+
+def newer_driver(
+    environment: Environment, matrix: Matrix, cuda: Version | None, otherwise: str, *, exact: bool = False
+) -> Remedy:
+    """The remedy that installs it; `otherwise` says what serves who has to keep the driver.
+
+    `exact`: only a driver of that CUDA itself will do, as for PTX.
+    """
     branch = branch_for(environment, matrix, cuda)
+    own_archive = _packaged(environment, matrix, branch, cuda, exact=exact) if branch is not None else None
+    if branch is not None and own_archive is None and _end_of_archive(environment, matrix):
+        name = environment.system.os.get().pretty_name or environment.system.os.get().os_id
+        return Remedy(
+            f"The archive of {name} has no driver that runs {f'CUDA {cuda.release(2)}' if cuda else 'it'}: a newer "
+            f"system is needed for that. {otherwise}"
+        )
+    branch = own_archive if own_archive is not None else branch
     if branch is None:
         words = f"No driver for these GPUs runs CUDA {cuda.release(2)}." if cuda else "Update the driver."
         return Remedy(f"{words} {otherwise}")

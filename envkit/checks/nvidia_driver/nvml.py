@@ -227,6 +227,17 @@ def _same_in_lxd(environment: Environment) -> Remedy:
 
 
 def _reload(environment: Environment) -> Remedy:
+    library = environment.driver.user_space.value
+    if seen(environment, _MISMATCH.id, "detail-after-boot", "detail-instances") and library is not None:
+        return remedy(
+            environment,
+            f"The mismatch is there after a fresh start, so the module on disk can be the old one, too. If the first "
+            f"command prints {library}, {_place(environment)[0].lower()}{_place(environment)[1:]}, the second is "
+            "enough. Otherwise, reinstall the driver's packages in one version, the module's (nvidia-dkms, or the "
+            "distribution's linux-modules-nvidia) with the libraries', reboot, and make the image anew.",
+            "module-on-disk",
+            "reload-module",
+        )
     return remedy(
         environment,
         f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "

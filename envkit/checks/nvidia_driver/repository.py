@@ -10,7 +10,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -23,12 +23,18 @@ _FOLDER = regex(
     r"(?P<url>https://developer\.download\.nvidia\.(?:com|cn)"
     r"/compute/cuda/repos/(?:ubuntu|debian)\d{1,4}/(?:x86_64|sbsa))"
 )
+_ID = "repository-key-replaced"
+_REPOSITORIES = "https://developer.download.nvidia.com/compute/cuda/repos/"
 _OF_NVIDIA = regex(r"nvidia|cuda|cudnn|nccl")
 
 
 def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
-    folder = _FOLDER.search(said(environment, "repository-key-replaced"))
-    keyring = steps(environment, "keyring", url=folder["url"]) if folder is not None else ()
+    folder = _FOLDER.search(said(environment, _ID))
+    told = named(seen(environment, _ID, "detail-folder"), "folder")
+    url = folder["url"] if folder is not None else f"{_REPOSITORIES}{told}" if told else ""
+    if url and seen(environment, _ID, "detail-image"):
+        return _in_dockerfile(url)
+    keyring = steps(environment, "keyring", url=url) if url else ()
     where = "" if keyring else " for this system from NVIDIA's repository"
     return Remedy(
         "Remove the old key and any duplicate lines for NVIDIA's repository, which the second command lists, then "
@@ -39,6 +45,19 @@ def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
             fixed("grep -rn developer.download.nvidia /etc/apt/sources.list /etc/apt/sources.list.d"),
             *keyring,
         ),
+    )
+
+
+def _in_dockerfile(url: str) -> Remedy:
+    """The lines for a Dockerfile: its base image has no sudo, and often no program that downloads."""
+    return Remedy(
+        "The base image has NVIDIA's old key; the clock and the GPU do not matter. Write three lines into the "
+        "Dockerfile, right after FROM (as root) and before the first apt-get update: "
+        "RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml*.list; "
+        f"ADD {url}/cuda-keyring_1.1-1_all.deb /tmp/cuda-keyring.deb; "
+        "RUN dpkg -i /tmp/cuda-keyring.deb (without the semicolons). Or use a tag that was built after April 2022. "
+        "Then build the image again.",
+        (fixed("docker build --no-cache ."),),
     )
 
 

@@ -23,6 +23,11 @@ _VERSION_ID = regex(r"\d[\w.]{0,20}")
 _WORDS = regex(
     r"^(?:Description:[ \t]{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
+_LINE = regex(
+    r"^(?P<words>(?:CentOS(?: Linux)?|Red Hat Enterprise Linux(?: Server)?|Rocky Linux|AlmaLinux|Fedora) release "
+    r"\d[\w. ()]{0,40})$",
+    re.MULTILINE,
+)
 _VIRTUAL = regex(
     r"^ {0,12}Virtualization: (?P<kind>\S{1,30})"
     r"|(?:^|[$#>%] ?)systemd-detect-virt(?: ?(?:;|&&)[^\n]{1,120})?\n(?P<answer>[a-z][\w-]{1,20})$",
@@ -38,6 +43,10 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_WORDS, "Description:", "Operating System: ", "OS Name: "):
         found = described(match["words"].removesuffix(" GNU/Linux"))
         if found is not None and not match["words"].startswith("Docker Desktop"):
+            yield Fact("system.os", found, match.start())
+    for match in text.matches(_LINE, " release "):
+        found = described(match["words"])
+        if found is not None:
             yield Fact("system.os", found, match.start())
     for match in text.matches(_VIRTUAL, "Virtualization: ", "systemd-detect-virt", lines=2):
         kind = match["kind"] or match["answer"]

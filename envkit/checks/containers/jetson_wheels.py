@@ -1,0 +1,73 @@
+"""The wheels that NVIDIA builds for the L4T releases of its Jetson boards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.frameworks.installs import Installed, installs, named_python, release
+from envkit.model import Environment
+from envkit.tables.codes import limit
+from envkit.tables.jetson import JetsonWheel
+from envkit.tables.loader import read
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
+    """NVIDIA's wheel for this board by its address, or a container where none is known."""
+    board = environment.system.l4t_release
+    items = list(installs(environment, "pytorch", "tensorflow"))
+    if wheel := _wheel_of(environment, items):
+        return _from_vendor(environment, items, wheel)
+    return remedy(
+        environment,
+        f"Install NVIDIA's wheels for {f'L4T {board.get()}' if board.known else 'this board'} (see the guide under "
+        "See also), or use a prebuilt container.",
+        "jetson-container",
+        framework=items[0].framework.name if items else "pytorch",
+    )
+
+
+def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
+    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, otherwise the newest."""
+    own = environment.system.l4t_release.value
+    name = items[0].framework.name if items else "pytorch"
+    fitting = [
+        row
+        for row in read(JetsonWheel)
+        if own is not None and row.framework == name and row.l4t == own.major and row.first_l4t <= own
+    ]
+    have = release(items[0].framework.version) if items else None
+    return next((row for row in fitting if row.version == have), None) or max(
+        fitting, key=lambda row: row.version, default=None
+    )
+
+
+def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel) -> Remedy:
+    """The wheel by its address: the index has none for these boards."""
+    python = items[0].python if items else named_python(environment)
+    own = python.version.release(2) if python.version is not None else wheel.python
+    other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
+    executable = "/usr/bin/python3" if other else python.executable or "python3"
+    return remedy(
+        environment,
+        f"Install NVIDIA's PyTorch {wheel.version} for L4T {environment.system.l4t_release.get()}; the package index "
+        f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
+        "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
+        "reinstall the other build.",
+        *(("jetson-cusparselt",) if _needs_cusparselt(wheel) else ()),
+        "jetson-wheel",
+        python=executable,
+        file=wheel.file,
+        url=wheel.url,
+    )
+
+
+def _needs_cusparselt(wheel: JetsonWheel) -> bool:
+    """Whether NVIDIA built the wheel with cuSPARSELt, which JetPack does not bring."""
+    built = Version.find(wheel.file.partition(".nv")[2])
+    return built is not None and built.release(2) >= limit("jetson-wheel-with-cusparselt")

@@ -1,0 +1,61 @@
+"""A compiled package of another CUDA, or of a newer system, compiled here against the torch that is there."""
+
+from __future__ import annotations
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import NAME, REQUIREMENT, Command, export, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
+from envkit.checks.frameworks.installs import distribution, first_python, pip
+from envkit.model import Environment
+
+_FORCED = {  # packages whose setup.py downloads a wheel unless a variable says not to
+    "flash-attn": "FLASH_ATTENTION_FORCE_BUILD",
+    "causal-conv1d": "CAUSAL_CONV1D_FORCE_BUILD",
+    "mamba-ssm": "MAMBA_FORCE_BUILD",
+}
+_SOURCES = frozenset((*_FORCED, "xformers", "deepspeed", "torch-scatter", "torch-sparse", "torch-cluster", "apex"))
+_FILES = {"flash-attn-2-cuda": "flash-attn", "causal-conv1d-cuda": "causal-conv1d", "selective-scan-cuda": "mamba-ssm"}
+_IMPORTED = regex(r"-packages/(?P<name>[a-z0-9_]{3,30})(?=[/.])")
+_ANEW = ("--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--no-binary=:all:")
+_ANEW_OF_UV = ("--reinstall", "--no-deps", "--no-build-isolation", "--no-cache", "--no-binary")
+
+
+def named_extensions(text: str) -> list[str]:
+    """The packages with a source that pip compiles, whose files `text` names."""
+    names = [match["name"].replace("_", "-") for match in _IMPORTED.finditer(text)]
+    return list(dict.fromkeys(name for one in names if (name := _FILES.get(one, one)) in _SOURCES))
+
+
+def built_here(environment: Environment, names: list[str]) -> tuple[Command, ...]:
+    """The commands that compile them; with uv for a project of uv, whose own command would take the wheel again."""
+    python = first_python(environment)
+    found = [(name, distribution(python, name)) for name in names]
+    lines = [f"{name}=={item.version.partition('+')[0]}" if item is not None else name for name, item in found]
+    forced = tuple(export(_FORCED[name], "TRUE") for name in names if name in _FORCED)
+    few = export("MAX_JOBS", "4")
+    if managed_by(environment, "uv"):
+        return (
+            *forced,
+            few,
+            *(
+                run("uv", "pip", "install", *_ANEW_OF_UV, NAME(name), REQUIREMENT(line))
+                for name, line in zip(names, lines, strict=True)
+            ),
+        )
+    return (*forced, few, pip(python, "install", *_ANEW, *map(REQUIREMENT, lines)))
+
+
+def for_this_glibc(environment: Environment, text: str) -> Remedy | None:
+    """What compiles the packages here that `text` says are for a newer glibc; None where it names none of these."""
+    names = named_extensions(text)
+    if not names:
+        return None
+    synced = " uv sync would take the wheel again: start programs with uv run --no-sync."
+    kept = synced if managed_by(environment, "uv") else ""
+    return Remedy(
+        f"The wheel of {' and '.join(names)} was built on a newer system. Compile it here, against the torch that is "
+        f"there: this needs nvcc of torch's CUDA, and takes a while.{kept} Or run the program in a container whose "
+        "system is newer.",
+        built_here(environment, names),
+    )

@@ -1,0 +1,78 @@
+"""Extensions that are installed without what they compile, or not at all: how each is built with it."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import REQUIREMENT, Command, fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.installs import distribution, first_python, pip
+from envkit.checks.frameworks.known_wheels import wheel_for
+from envkit.model import Environment, PythonEnvironment
+
+_ID = "extension-without-operators"
+_WITHOUT = ("install", "--no-build-isolation")
+_BY_GIT = {  # the module that is missing, and where pip builds it from
+    "tinycudann": "git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
+    "nvdiffrast": "git+https://github.com/NVlabs/nvdiffrast",
+    "fused_ssim": "git+https://github.com/rahul-goel/fused-ssim",
+    "pointnet2_ops": "git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",
+}
+_BY_FOLDER = {"diff_gaussian_rasterization": "diff-gaussian-rasterization", "simple_knn": "simple-knn"}
+
+
+def compiled_again(environment: Environment, text: str) -> Remedy | None:
+    """By the package that the messages are of; None where it is none of these."""
+    python = first_python(environment)
+    if "mmcv" in text:
+        return _mmcv(environment, python)
+    if any(sign in text for sign in ("apex", "amp_C", "fused_layer_norm_cuda", "multi_tensor_applier")):
+        return Remedy(
+            "apex from pip alone has no compiled code: build it from its source with the options below, in the "
+            "environment of your torch; nvcc must be of the CUDA that torch was built with.",
+            _apex(environment),
+        )
+    module = (named(seen(environment, _ID), "module") or "").partition(".")[0]
+    if source := _BY_GIT.get(module):
+        return Remedy(
+            f"{module} is built from its source, in the environment of your torch, with nvcc of torch's CUDA.",
+            (pip(python, *_WITHOUT, source),),
+        )
+    if folder := _BY_FOLDER.get(module):
+        return Remedy(
+            f"{module} comes with the program, in its directory submodules: build it there, with torch and nvcc of the "
+            "same CUDA. If the directory is empty, the first command fetches it.",
+            (
+                fixed("git submodule update --init --recursive"),
+                pip(python, *_WITHOUT, f"./submodules/{folder}"),
+            ),
+        )
+    return None
+
+
+def _apex(environment: Environment) -> tuple[Command, ...]:
+    return () if on_windows(environment) else steps(environment, "build-apex")
+
+
+def _mmcv(environment: Environment, python: PythonEnvironment) -> Remedy:
+    """mmcv 1.x has a package with and one without operators; the source builds them if it is told to."""
+    if seen(environment, _ID, "detail-editable"):
+        return Remedy(
+            "The checkout was installed without its operators: install it again with them, in its directory; this "
+            "takes minutes, and needs nvcc of the CUDA that torch was built with.",
+            steps(environment, "mmcv-editable"),
+        )
+    have = distribution(python, "mmcv")
+    version = named(seen(environment, _ID, "detail-mmcv"), "version") or (have.version if have is not None else "")
+    full = "mmcv-full" if version.startswith("1.") else "mmcv"
+    wheel = wheel_for(environment, full, version) if version else None
+    lite = "mmcv" if full == "mmcv-full" else "mmcv-lite"
+    pinned = f"{full}=={version}" if version else "mmcv-full"
+    return Remedy(
+        f"The package {lite} has no operators: replace it by {pinned}, which has them."
+        + ("" if wheel else " Without a wheel for your torch, pip compiles it, which takes minutes and needs nvcc."),
+        (
+            pip(python, "uninstall", "-y", lite),
+            wheel if wheel is not None else pip(python, *_WITHOUT, REQUIREMENT(pinned)),
+        ),
+    )
