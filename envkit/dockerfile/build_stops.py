@@ -14,6 +14,7 @@ from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
+from envkit.dockerfile.stops_arguments import argument_lost, argument_wanted
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_is_pip3, pip_too_old
@@ -165,6 +166,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         version_cut,
         library_missing,
         companion_outgrown,
+        argument_wanted,
+        argument_lost,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

@@ -75,16 +75,20 @@ class SystemLink:
 @table("image/newer_companions.csv", "package", "versions", "companion")
 @record
 class NewerCompanion:
-    """Releases of a package that cannot be imported beside a `companion` of today, and that do not bound it.
+    """Releases of a package that cannot be imported beside a `companion`, and that do not bound it.
 
     `since`: the first release of it that does not suit them; pip takes that or a later one from a `python` on.
-    `held_by`: packages that bound it where they are bounded themselves, or in one release: transformers==4.34.
+    `below`: instead, all releases before this one do not suit them. `newest`: the newest release of the package is one
+    of these. `held_by`: packages that bound it where they are bounded themselves, or in one release:
+    transformers==4.34.
     """
 
     package: str
-    versions: str
+    versions: str  # blank: all
+    newest: bool
     companion: str
-    since: Version
+    since: Version | None
+    below: Version | None
     python: Version
     held_by: tuple[str, ...]
     because: str
