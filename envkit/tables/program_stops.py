@@ -95,6 +95,24 @@ class NewerCompanion:
     sources: tuple[str, ...]
 
 
+@table("image/package_needs.csv", "package")
+@record
+class PackageNeed:
+    """Releases of a package that stop at their import where another one is missing, which pip does not install with it.
+
+    `newest`: the newest release is one of them. Those of its `extras` bring it, and so do packages whose names begin
+    with one of the `words`.
+    """
+
+    package: str
+    versions: str
+    newest: bool
+    needs: str
+    extras: tuple[str, ...]
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
 @table("image/repository_needs.csv", "repository")
 @record
 class RepositoryNeed:
