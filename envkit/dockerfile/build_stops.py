@@ -14,7 +14,7 @@ from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
-from envkit.dockerfile.stops_arguments import argument_lost, argument_wanted
+from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
@@ -168,6 +168,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         library_missing,
         companion_outgrown,
         argument_wanted,
+        argument_blank,
         argument_lost,
         need_missing,
         named_twice,

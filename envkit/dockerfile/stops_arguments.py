@@ -18,6 +18,7 @@ _EXITS = regex(
 )
 _WANTED = regex(r"\$\{(\w{1,60}):\?")
 _RELEASE = regex(r"[A-Za-z][\w.\[\],-]{0,80}={1,2}\$\{?(\w{1,60})\}?")
+_PAIR = 2  # a name and what follows it
 _INSTALL = frozenset({"pip", "pip3", "mim", "uv", "apt-get", "apt"})  # conda takes a blank one for any
 # What these images set themselves.
 _KNOWN = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})
@@ -40,6 +41,27 @@ def argument_wanted(ground: Ground) -> Iterator[Finding]:
                 subject_of(part.line, "RUN"),
                 impact="The build stops without --build-arg.",
                 fix=f"Give {name} a default, or build with --build-arg {name}=….",
+            )
+            return
+
+
+def argument_blank(ground: Ground) -> Iterator[Finding]:
+    """The first ARG whose value stands after a blank, where a later instruction uses the name."""
+    texts = [(part.line, f"{part.text} {' '.join(part.flags.values())}") for part in ground.instructions]
+    for part in ground.instructions:
+        words = part.text.split() if part.keyword == "ARG" else []
+        if len(words) != _PAIR or "=" in part.text or words[0] in ground.outer | set(ground.environment):
+            continue
+        name, value = words
+        given = {one.text.partition("=")[0].strip() for one in ground.instructions if one.keyword == "ARG"}
+        used = any(f"${{{name}}}" in text or f"${name}" in text for line, text in texts if line > part.line)
+        if used and name not in given and not any(f"${value}" in text or f"{{{value}" in text for _, text in texts):
+            yield stop(
+                faults.ARGUMENT_MISSING,
+                f"ARG {name} {value} declares two arguments, and neither has a value",
+                subject_of(part.line, part.text),
+                impact=f"{name} is blank where it is used.",
+                fix=f"Write ARG {name}={value}.",
             )
             return
 

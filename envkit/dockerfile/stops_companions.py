@@ -13,18 +13,21 @@ from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import package_subject, stop
+from envkit.dockerfile.framework_refused import end_of_index
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_packages import asks_only
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.program_stops import NewerCompanion
 
 # Images whose own packages of Python bound none of the companions, but may have some of them.
 _PYTORCH = "pytorch/pytorch"
-_IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow", "setuptools"})
+_IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow"})
 _TORCH = "torch"
+_SETUPTOOLS = "setuptools"
 _OF_TORCH = frozenset({"torchaudio", "torchvision"})  # each release is for one of torch
 _MENDED = regex(r"\bsed\b[^\n]{0,400}(?:site|dist)-packages|functional_tensor|basicsr[-_]fixed")
 _WITH_IT = "which pip installs with it"
@@ -97,6 +100,10 @@ def _beside(row: NewerCompanion, ground: Ground) -> _Beside | None:
         return found if ground.stock or row.companion not in _IN_CONDA else None
     if row.companion in _OF_TORCH:
         return _of_torch(row, ground)
+    if row.companion == _SETUPTOOLS:
+        return _Beside(None, "and no older one is there") if _is_newest(ground) else None
+    if row.companion == _TORCH and row.since is not None and _ends_before(row.since, ground):
+        return None
     if row.companion == _TORCH and not ground.stock:
         own = ground.base.own
         inside = own is not None and own.version is not None and own.version >= (row.since or own.version)
@@ -104,6 +111,25 @@ def _beside(row: NewerCompanion, ground: Ground) -> _Beside | None:
     if row.since is None or (not ground.stock and row.companion in _IN_CONDA):
         return None
     return _Beside(None, _WITH_IT)
+
+
+def _ends_before(since: Version, ground: Ground) -> bool:
+    """True where torch comes from an index that may have none of these releases."""
+    asked = [one for step in ground.steps for one in step.packages if normalized(one.name) == _TORCH]
+    ends = [end_of_index(one) for one in asked if one.places.index]
+    return any(end is None or end < since for end in ends)
+
+
+def _is_newest(ground: Ground) -> bool:
+    """Whether the setuptools of the image is certainly that of today, or none."""
+    named = [one for step in ground.steps for one in step.packages if normalized(one.name) == _SETUPTOOLS]
+    if any(is_bounded(one.spec) or one.held for one in named):
+        return False
+    python = least_python(ground) if ground.of_python else None
+    bare = ground.of_python and (ground.pythons.default or python or Version.of(0)) >= limit(
+        "python-images-without-setuptools"
+    )
+    return bare or any(one.places.upgrades and one.tool == "pip" for one in named)
 
 
 def _is_outside(spec: str, row: NewerCompanion) -> bool:
