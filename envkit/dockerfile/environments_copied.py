@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, by_name, final_chain
 from envkit.dockerfile.stops_sources import is_harmless
+from envkit.tables.codes import limit
 
 _MAKES = regex(r"(?:.*/)?(?:python[\d.]{0,5}|virtualenv)")
 _OTHER = regex(r"--copies|--always-copy|--relocatable|--python.*|-p.*")
 _PYTHON = regex(r"python|conda|mamba|\.sh\b|/usr/local")
+_SYSTEM = frozenset({"/usr/local", "/usr"})
 _EDITABLE = frozenset({"-e", "--editable"})
 _PIP = regex(r"(?:.*/)?(?:pip[\d.]{0,5}|uv|python[\d.]{0,5})")
 
@@ -31,6 +34,7 @@ class _Copied:
     line: int
     source: int
     folder: str
+    target: str
 
 
 def environments_copied(stages: Sequence[BuildStage], made: Mapping[int, Ground]) -> Iterator[Finding]:
@@ -42,6 +46,40 @@ def environments_copied(stages: Sequence[BuildStage], made: Mapping[int, Ground]
     copied = list(_copied(chain, stages))
     yield from _without_python(copied, stages, made, chain)
     yield from _left_behind(copied, stages, chain)
+    yield from _local(copied, made)
+
+
+def _local(copied: Sequence[_Copied], made: Mapping[int, Ground]) -> Iterator[Finding]:
+    """What a distribution's pip puts below --prefix, in a folder of its own, and a COPY takes one folder too high."""
+    for one in copied:
+        source = made.get(one.source)
+        system = source.base.system if source is not None else None
+        python = system.default_python if system is not None else None
+        if source is None or python is None or python < limit("python-with-local-prefix") or not source.plain:
+            continue
+        if one.target not in _SYSTEM or source.tells & {"environment", "deadsnakes"}:
+            continue
+        if any(normalized(package.name) == "pip" for step in source.steps for package in step.packages):
+            continue
+        named = {f"--prefix={one.folder}", f"--prefix={one.folder}/"}
+        step = next((step for step in source.steps if _installs(step, named, one.folder)), None)
+        if step is not None and system is not None:
+            yield stop(
+                faults.OTHER_PYTHON,
+                f"the pip of {system.title} installs into {one.folder}/local, so that its packages end in "
+                f"{one.target}/local, where no Python looks",
+                subject_of(one.line, f"{one.folder} {one.target}"),
+                impact="The program starts without the packages that were installed: No module named ….",
+                fix=f"Copy {one.folder}/local, or use a virtual environment.",
+                sources=("github-pypa-pip-10978", "github-pypa-pip-11651"),
+            )
+            return
+
+
+def _installs(step: Step, named: Container[str], folder: str) -> bool:
+    words = called(step.command)
+    apart = any(word == "--prefix" and after.rstrip("/") == folder for word, after in zip(words, words[1:], strict=False))
+    return "install" in words and "pip" in " ".join(words[:3]) and (apart or any(word in named for word in words))
 
 
 def _copied(chain: Sequence[BuildStage], stages: Sequence[BuildStage]) -> Iterator[_Copied]:
@@ -51,7 +89,7 @@ def _copied(chain: Sequence[BuildStage], stages: Sequence[BuildStage]) -> Iterat
             source = names.get(part.flags.get("from", "").lower()) if part.keyword == "COPY" else None
             words = _words(part)
             if source is not None and len(words) == 2 and "$" not in part.text:  # noqa: PLR2004
-                yield _Copied(part.line, source, words[0].rstrip("/"))
+                yield _Copied(part.line, source, words[0].rstrip("/"), words[1].rstrip("/"))
 
 
 def _words(part: Instruction) -> list[str]:

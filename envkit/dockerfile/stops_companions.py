@@ -69,7 +69,7 @@ def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
         faults.REQUIREMENTS_CLASH,
         f"{package.asked} does not work with {companion}, {beside.why}: {row.because}",
         package_subject(package),
-        impact="It installs, and stops when it is imported.",
+        impact="It installs, and stops when it is imported or first used.",
         fix=f"Use '{bound}', or another release of {package.name}.",
         sources=row.sources,
     )
