@@ -16,12 +16,16 @@ from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, by_name, final_chain
-from envkit.dockerfile.stops_sources import is_harmless
 from envkit.tables.codes import limit
 
 _MAKES = regex(r"(?:.*/)?(?:python[\d.]{0,5}|virtualenv)")
 _OTHER = regex(r"--copies|--always-copy|--relocatable|--python.*|-p.*")
 _PYTHON = regex(r"python|conda|mamba|\.sh\b|/usr/local")
+_WITHOUT_PYTHON = frozenset(
+    {"ca-certificates", "curl", "ffmpeg", "git", "gnupg", "locales", "openssl", "procps", "tini", "tzdata", "unzip"}
+    | {"wget", "xz-utils", "zip"}
+)
+_LIBRARY = regex(r"lib(?!python)[a-z0-9.+-]{1,40}\d(?:t64)?|libgl1-mesa-glx")
 _SYSTEM = frozenset({"/usr/local", "/usr"})
 _EDITABLE = frozenset({"-e", "--editable"})
 _PIP = regex(r"(?:.*/)?(?:pip[\d.]{0,5}|uv|python[\d.]{0,5})")
@@ -78,7 +82,9 @@ def _local(copied: Sequence[_Copied], made: Mapping[int, Ground]) -> Iterator[Fi
 
 def _installs(step: Step, named: Container[str], folder: str) -> bool:
     words = called(step.command)
-    apart = any(word == "--prefix" and after.rstrip("/") == folder for word, after in zip(words, words[1:], strict=False))
+    apart = any(
+        word == "--prefix" and after.rstrip("/") == folder for word, after in zip(words, words[1:], strict=False)
+    )
     return "install" in words and "pip" in " ".join(words[:3]) and (apart or any(word in named for word in words))
 
 
@@ -116,7 +122,9 @@ def _without_python(
         linked = any("/usr/local/bin/python" in text or f"{one.folder}/bin/python" in text for text in texts)
         lacks = source.of_python and last.plain and not linked
         if source.plain and last.plain:
-            lacks = starts and all(map(_brings_none, given)) and not any(_PYTHON.search(text) for text in (*texts, *others))
+            lacks = (
+                starts and all(map(_brings_none, given)) and not any(_PYTHON.search(text) for text in (*texts, *others))
+            )
         if lacks and not whole and last.base.system is not None:
             where = "/usr/local/bin" if source.of_python else "/usr/bin"
             yield stop(
@@ -131,7 +139,8 @@ def _without_python(
 
 def _brings_none(word: str) -> bool:
     """True for an option of apt, and for a package of which it is known that it brings no Python."""
-    return word.startswith("-") or is_harmless(word.partition("=")[0], lean=True)
+    name = word.partition("=")[0]
+    return word.startswith("-") or name in _WITHOUT_PYTHON or _LIBRARY.fullmatch(name) is not None
 
 
 def _is_made(folder: str, chain: Sequence[BuildStage]) -> bool:

@@ -102,7 +102,11 @@ def _by_companion(ground: Ground) -> _There | None:
     for step in ground.steps:
         for package in step.packages:
             pin = pinned_release(package.spec) if normalized(package.name) in _COMPANIONS else None
-            row = next((one for one in pairs_by_package()[normalized(package.name)] if one.version == pin), None) if pin else None
+            row = (
+                next((one for one in pairs_by_package()[normalized(package.name)] if one.version == pin), None)
+                if pin
+                else None
+            )
             exact = next((line.spec.exact for line in required(row) if line.package == _TORCH), None) if row else None
             if exact is not None and package.tool == "pip":
                 return _There(exact, f"{package.asked} requires torch {exact}")

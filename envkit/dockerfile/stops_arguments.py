@@ -14,7 +14,8 @@ from envkit.dockerfile.shell import called
 
 _TESTED = regex(r"(?:^|&& ?|; ?)(?:test|\[) -n \"?\$\{?(\w{1,60})\}?\"?(?: \])? ?&&")
 _EXITS = regex(
-    r"\bif (?:\[|test) -z \"?\$\{?(\w{1,60})\}?\"?(?: \])? ?; ?then (?:echo [^;&|]{0,300}(?:;|&&) ?)?(?:>&2 )?exit [1-9]"
+    r"\bif (?:\[|test) -z \"?\$\{?(\w{1,60})\}?\"?(?: \])? ?; ?then (?:echo [^;&|]{0,300}(?:;|&&) ?)?"
+    r"(?:>&2 )?exit [1-9]"
 )
 _WANTED = regex(r"\$\{(\w{1,60}):\?")
 _RELEASE = regex(r"[A-Za-z][\w.\[\],-]{0,80}={1,2}\$\{?(\w{1,60})\}?")

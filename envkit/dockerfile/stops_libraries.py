@@ -28,7 +28,12 @@ _OF_PYTHON = regex(
 
 def library_missing(ground: Ground) -> Iterator[Finding]:
     """The first OpenCV with windows in an image in which nothing brings libGL."""
-    if not (ground.first and ground.last) or not _is_without(ground) or ground.reads_unseen or ground.tells & {"copied", "bind"}:
+    if (
+        not (ground.first and ground.last)
+        or not _is_without(ground)
+        or ground.reads_unseen
+        or ground.tells & {"copied", "bind"}
+    ):
         return
     texts = " ".join(ground.written)
     names = " ".join(ground.specs)
