@@ -14,9 +14,10 @@ from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
+from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
-from envkit.dockerfile.stops_distribution_pip import pip_fixed, pip_is_pip3, pip_too_old
+from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
 from envkit.dockerfile.stops_grammar import grammar
@@ -33,6 +34,7 @@ from envkit.dockerfile.stops_jupyter import verb_gone
 from envkit.dockerfile.stops_keys import old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
+from envkit.dockerfile.stops_needs import need_missing
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -165,6 +167,11 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         version_cut,
         library_missing,
         companion_outgrown,
+        argument_wanted,
+        argument_blank,
+        argument_lost,
+        need_missing,
+        named_twice,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

@@ -25,6 +25,7 @@ from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
 from envkit.dockerfile.cuda import Held
+from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import grounds
@@ -57,6 +58,7 @@ def check_dockerfile(
         findings += base_findings(stage, matrix, meant)
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
+    findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
     findings += base_outgrown(made, found, matrix)
     findings += companions_newest(made, found, matrix)

@@ -73,14 +73,8 @@ def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None)
         yield from _image(image, line, "The build stops at COPY.", matrix, meant)
     if stage.parent is not None:
         return
-    if stage.undeclared and not _IMAGE.fullmatch(stage.undeclared):
-        yield stop(
-            faults.BASE_UNKNOWN,
-            f"no ARG before the first FROM declares a variable of {stage.image}",
-            subject_of(stage.line, stage.image),
-            impact=f"The build stops at FROM: {stage.undeclared} is no name of an image.",
-            fix="Write ARG with a default before the first FROM.",
-        )
+    if (stage.blank and not _IMAGE.fullmatch(stage.blank)) or _is_capital(stage.image):
+        yield _no_name(stage)
         return
     if stage.image in _NO_IMAGES:
         yield stop(
@@ -96,6 +90,28 @@ def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None)
         yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(stage.line, stage.image))
         return
     yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix, meant)
+
+
+def _no_name(stage: BuildStage) -> Finding:
+    """The finding on a FROM that names no image."""
+    stops, fix = "The build stops at FROM", "Write ARG with a default before the first FROM."
+    if not stage.unresolved:
+        title, told = f"{stage.image} is no name of an image: it has capitals", ""
+        fix = "Write the image's name in lower case, or the one that this word stands for."
+    elif stage.undeclared:
+        title, told = f"no ARG before the first FROM declares a variable of {stage.image}", stage.blank
+    else:
+        title, told = f"the base image {stage.image} depends on a build argument without a default", stage.blank
+        stops += " without --build-arg"
+    impact = f"{stops}: {told if told != ':' else 'a blank'} is no name of an image." if told else f"{stops}."
+    return stop(faults.BASE_UNKNOWN, title, subject_of(stage.line, stage.image), impact=impact, fix=fix)
+
+
+def _is_capital(image: str) -> bool:
+    """True for a name with capitals outside of its registry and its tag: no image has such a name."""
+    host, slash, rest = image.partition("@")[0].partition("/")
+    path = rest if slash and ("." in host or ":" in host) else f"{host}{slash}{rest}"
+    return "$" not in image and path.partition(":")[0] != path.partition(":")[0].lower()
 
 
 def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from envkit.dockerfile.framework_packages import Wanted, is_framework, merged, w
 from envkit.dockerfile.packages import ListFile, Package, installed
 from envkit.dockerfile.python import Pythons, pythons_of
 from envkit.dockerfile.python_steps import Callers
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.requirement_lists import Lists, Reader, nothing_beside
 from envkit.dockerfile.script import Mention, Script
 from envkit.dockerfile.stages import BuildStage, environment_stages, final_chain, needed_stages
@@ -213,7 +213,7 @@ def _tells_of_glibc(base: Base, script: Script, images: Iterable[tuple[int, str]
 
 def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:
     """Line and name of each image that files are copied from without a stage of its own."""
-    for part in parts_of(stages, "COPY", "ADD"):
+    for part in parts_of(stages, *COPIES):
         source = part.flags.get("from", "")
         if re.search(r"[:/]", source) and "$" not in source:
             yield part.line, source

@@ -12,7 +12,7 @@ from itertools import islice
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.dockerfile.heredocs import heredocs
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, by_name, final_chain
 
@@ -151,7 +151,7 @@ def _placed(stage: BuildStage, parent: _Placed | None) -> _Placed:
         if part.keyword == "WORKDIR":
             where = posixpath.normpath(posixpath.join(where, part.text.strip("\"'")))
             folders.append((part.line, where))
-        elif part.keyword in ("COPY", "ADD"):
+        elif part.keyword in COPIES:
             items += _copied(part, where)
             lines += [part.line] * (len(items) - len(lines))
         elif part.keyword == "RUN" and "mount" in part.flags:

@@ -9,7 +9,7 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
-from envkit.compat.pairs import pair_agrees
+from envkit.compat.pairs import pair_agrees, pairs_by_package, required
 from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.clashes import releases_of
@@ -24,6 +24,7 @@ from envkit.tables.rows import FrameworkBuild
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
+_COMPANIONS = frozenset({"torchaudio", "torchvision", "xformers"})
 
 
 @record
@@ -80,14 +81,39 @@ def _there(ground: Ground) -> _There | None:
         if own is None or own.version is None or own.framework != "pytorch" or not into_it or ground.reads_unseen:
             return None
         return _There(own.version, f"torch {own.version} is in the base image")
-    pin = pinned_release(asked[0].spec) if len(asked) == 1 else None
+    pin = pinned_release(asked[0].spec) if all(map(_is_kept, asked[1:])) else None
     if pin is not None:
         return _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")
-    ended = _end_of_index(asked[0]) if len(asked) == 1 and not ground.reads_unseen else None
+    by_companion = _by_companion(ground)
+    if by_companion is not None and not any(one.spec for one in asked):
+        return by_companion
+    ended = end_of_index(asked[0]) if len(asked) == 1 and not ground.reads_unseen else None
     return None if ended is None else _There(ended, f"{asked[0].places.index} ends with torch {ended}")
 
 
-def _end_of_index(package: Package) -> Version | None:
+def _is_kept(again: Package) -> bool:
+    """True for a torch that is named again, and that pip leaves as it is."""
+    places = again.places
+    return not again.spec and not again.marker and not (places.upgrades or places.index or places.nightly)
+
+
+def _by_companion(ground: Ground) -> _There | None:
+    """The torch that a pinned companion requires in one release."""
+    for step in ground.steps:
+        for package in step.packages:
+            pin = pinned_release(package.spec) if normalized(package.name) in _COMPANIONS else None
+            row = (
+                next((one for one in pairs_by_package()[normalized(package.name)] if one.version == pin), None)
+                if pin
+                else None
+            )
+            exact = next((line.spec.exact for line in required(row) if line.package == _TORCH), None) if row else None
+            if exact is not None and package.tool == "pip":
+                return _There(exact, f"{package.asked} requires torch {exact}")
+    return None
+
+
+def end_of_index(package: Package) -> Version | None:
     """The last torch that the index of one CUDA has, where pip looks at nothing else for it."""
     places = package.places
     if package.spec or places.more or places.nightly or package.held or package.tool != "pip":
@@ -99,7 +125,7 @@ def _end_of_index(package: Package) -> Version | None:
 def _ends_with(package: Package, version: Version) -> bool:
     """True for a companion from an index that ends with this torch: pip takes the one for it."""
     torch = replace(package, name=_TORCH, spec="")
-    return bool(package.places.index) and _end_of_index(torch) == version
+    return bool(package.places.index) and end_of_index(torch) == version
 
 
 def _is_index(known: str | None, asked: str) -> bool:

@@ -13,7 +13,7 @@ from envkit.dockerfile.clones import Clones, clones_of
 from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.python import Pythons, pythons_of
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.script import Script
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
@@ -79,7 +79,7 @@ _VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "instal
 _PACKAGES = regex(r"/(?:dist|site)-packages/?$")
 # Folders that nobody has on PATH unless ENV says so.
 _OWN_FOLDER = regex(r"(?:\./|/(?:app|src|code|workspace|models?|data|build|ComfyUI)(?:/|$))(?!.*(?:env|bin))")
-_TEXTS = ("ARG", "COPY", "ADD", "ENV")
+_TEXTS = (*COPIES, "ARG", "ENV")
 
 
 class OfSystem(Protocol):
@@ -124,6 +124,9 @@ class Ground:
     texts: tuple[str, ...]  # of its RUNs
     copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
     instructions: tuple[Instruction, ...] = ()
+    outer: frozenset[str] = frozenset()  # the arguments that are declared before the first FROM
+    place: int = 0  # the number of the stage
+    last: bool = True  # the image is made of it, not only of what is copied from it
 
     def of_system(self, table: type[R]) -> tuple[R, ...]:
         """The rows of a table by distribution for that of the image; none where it is not known."""
@@ -179,6 +182,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
     made: dict[int, Ground] = {}
     cloned: dict[int, Clones] = {}
     names = by_name(stages)
+    image = {stage.index for stage in final_chain(stages)}
     environments: dict[int, set[int]] = {}  # from which stages it has Python packages, or the one that it starts from
     for stage in needed_stages(stages):
         below = None if stage.parent is None else made[stage.parent]
@@ -200,8 +204,11 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             bool(found.lists),
             tuple(_addresses(stage)),
             tuple(part.text for part in parts_of((stage,), "RUN")),
-            tuple((part.line, part.text) for part in parts_of((stage,), "COPY", "ADD")),
+            tuple((part.line, part.text) for part in parts_of((stage,), *COPIES)),
             stage.instructions,
+            stage.outer,
+            stage.index,
+            stage.index in image,
         )
         yield made[stage.index]
 
@@ -279,6 +286,6 @@ def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
         else set()
     )
     told |= {f"--{flag}" for part in parts_of((stage,), "RUN") for flag in part.flags}
-    if any("cuda" in part.text for part in parts_of((stage,), "COPY", "ADD")):
+    if any("cuda" in part.text for part in parts_of((stage,), *COPIES)):
         told |= {"compiler"}
     return frozenset(told)

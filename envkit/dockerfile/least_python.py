@@ -11,16 +11,24 @@ from envkit.tables.build_stops import MovingPython
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage
 
+_LATEST = "latest"
+
 
 def least_python(ground: Ground) -> Version | None:
     """The oldest Python that images with the tag of the base have; None where the file may bring another."""
-    own = ground.base.own
-    if own is None or is_confined(ground) or ground.tells & {"python", "environment", "deadsnakes"}:
+    own, base = ground.base.own, ground.base
+    if is_confined(ground) or ground.tells & {"python", "environment", "deadsnakes"}:
         return None
+    if own is None:
+        return _of_tag(base.repository, base.tag or _LATEST) if ground.of_python else None
     return own.python or python_of_tag(own)
 
 
 def python_of_tag(own: FrameworkImage) -> Version | None:
     """The oldest Python that images with such a tag have."""
-    rows = (row for row in read(MovingPython) if row.repository == own.repository and re.fullmatch(row.tags, own.tag))
+    return _of_tag(own.repository, own.tag)
+
+
+def _of_tag(repository: str, tag: str) -> Version | None:
+    rows = (row for row in read(MovingPython) if row.repository == repository and re.fullmatch(row.tags, tag))
     return next((row.python for row in rows), None)

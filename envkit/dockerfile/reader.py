@@ -14,8 +14,8 @@ from envkit.dockerfile.shell_words import Text, lines_from
 _DIRECTIVE = regex(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
 _WORD = regex(r"\s*([A-Za-z]+)(?:\s+|$)")
 _FLAG = regex(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
-_TAKES_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
-_COPIES = frozenset({"COPY", "ADD"})
+COPIES = frozenset({"COPY", "ADD"})  # instructions that put files into the image
+_TAKES_HEREDOC = COPIES | {"RUN"}
 _BYTE_ORDER_MARK = "\ufeff"
 _LINE_END = regex(r"\r?\n")
 _KEYWORD = regex(
@@ -56,7 +56,7 @@ def read_instructions(text: str) -> tuple[Instruction, ...]:
         if _acts(instruction) in _TAKES_HEREDOC and "<<" in instruction.text:
             bodies, position = _heredocs(instruction.text, lines, position, start + 1)
             instruction = replace(instruction, heredocs=bodies)
-        elif instruction.keyword in _COPIES and len(instruction.text.split()) == 1:
+        elif instruction.keyword in COPIES and len(instruction.text.split()) == 1:
             raise SourceError(
                 f"line {start + 1}: {instruction.keyword} has no destination.",
                 f"Write what is copied and where to: {instruction.keyword} {instruction.text} .",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from envkit._startup.records import record, replace
@@ -42,9 +42,11 @@ class BuildStage:
     parent: int | None
     instructions: tuple[Instruction, ...]
     unresolved: bool  # the image's name holds a variable without a value
-    undeclared: str  # what the builder makes of the name, where no ARG before the first FROM declares its variables
+    blank: str  # what the builder makes of the name where none of its variables has a value
+    undeclared: bool  # no ARG before the first FROM declares its variables
     platform: str
     environment: Mapping[str, str]
+    outer: frozenset[str] = frozenset()  # the arguments that are declared before the first FROM
 
     @cached_property
     def environments(self) -> frozenset[str]:
@@ -88,7 +90,7 @@ def _groups(instructions: tuple[Instruction, ...]) -> Iterator[tuple[Instruction
 def _stage(
     group: tuple[Instruction, ...],
     outer: Mapping[str, str],
-    declared: Container[str],
+    declared: Iterable[str],
     earlier: list[BuildStage],
     names: Mapping[str, int],
 ) -> BuildStage:
@@ -113,17 +115,29 @@ def _stage(
             body.append(replace(instruction, body=put_in))
     platform = substitute(start.flags.get("platform", ""), outer)
     unresolved = "$" in image or not image
-    lost = _without(image, declared) if unresolved else ""
+    asked = _variables(image) if unresolved else frozenset[str]()
+    blank = (substitute(image, dict.fromkeys(asked, "")) or ":") if asked and not asked & _OF_THE_BUILDER else ""
     number, instructions = len(earlier), tuple(body)
-    return BuildStage(number, start.line, name, image, parent, instructions, unresolved, lost, platform, environment)
+    named = frozenset(declared) - _OF_THE_BUILDER
+    return BuildStage(
+        number,
+        start.line,
+        name,
+        image,
+        parent,
+        instructions,
+        unresolved,
+        blank,
+        asked.isdisjoint(named),
+        platform,
+        environment,
+        named,
+    )
 
 
-def _without(image: str, declared: Container[str]) -> str:
-    """The name of an image with its variables left out, where none of them is declared; '' where one is."""
-    named = [found[1] or found[4] or "" for found in _VARIABLE.finditer(image)]
-    if not named or any(name in declared for name in named):
-        return ""
-    return substitute(image, dict.fromkeys(named, "")) or ":"
+def _variables(image: str) -> frozenset[str]:
+    """The variables that are left in the name of an image."""
+    return frozenset(found[1] or found[4] or "" for found in _VARIABLE.finditer(image))
 
 
 def _pairs(

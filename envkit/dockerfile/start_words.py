@@ -9,7 +9,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import finding, stop, subject_of
 from envkit.dockerfile.contents import last_of, parts_of
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, final_chain
 from envkit.tables.known_images import image_name
@@ -67,7 +67,7 @@ def _is_by_name(part: Instruction, chain: Sequence[BuildStage]) -> bool:
     words = exec_form(part.text) or [""]
     if not _SCRIPT_NAME.fullmatch(words[0]) or not _WITHOUT_SCRIPTS.fullmatch(image_name(chain[0].image).repository):
         return False
-    texts = [one.text for one in parts_of(chain, "RUN", "COPY", "ADD")]
+    texts = [one.text for one in parts_of(chain, "RUN", *COPIES)]
     if "PATH" in chain[-1].environment or any("PATH=" in text or _INTO_PATH.search(text) for text in texts):
         return False
     return not any("from" in one.flags for one in parts_of(chain, "COPY"))

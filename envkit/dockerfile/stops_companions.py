@@ -1,66 +1,170 @@
-"""Where a package of yesterday is installed with a companion of today, beside which it cannot be imported."""
+"""Where a package is installed with a companion beside which it cannot be imported: one of today, or one too old."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit._startup.records import record
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import package_subject, stop
+from envkit.dockerfile.framework_refused import end_of_index
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_packages import asks_only
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.program_stops import NewerCompanion
 
 # Images whose own packages of Python bound none of the companions, but may have some of them.
 _PYTORCH = "pytorch/pytorch"
-_IN_CONDA = frozenset({"jinja2", "markupsafe"})
+_IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow"})
+_TORCH = "torch"
+_SETUPTOOLS = "setuptools"
+_OF_TORCH = frozenset({"torchaudio", "torchvision"})  # each release is for one of torch
+_MENDED = regex(r"\bsed\b[^\n]{0,400}(?:site|dist)-packages|functional_tensor|basicsr[-_]fixed")
+_WITH_IT = "which pip installs with it"
+_IN_BASE = "which is in the base image"
+
+
+@record
+class _Beside:
+    """What is known of the companion of a row: its release, if it is one, and where it comes from."""
+
+    release: Version | None
+    why: str
 
 
 def companion_outgrown(ground: Ground) -> Iterator[Finding]:
-    """The first package that is pinned to such a release where nothing bounds its companion."""
+    """The first package of a release that does not go with the companion that is certainly there."""
     if not (ground.stock or ground.base.repository == _PYTORCH) or not ground.first or ground.reads_unseen:
+        return
+    if any(_MENDED.search(text) for text in ground.written):
         return
     rows: dict[str, list[NewerCompanion]] = {}
     for known in read(NewerCompanion):
         rows.setdefault(known.package, []).append(known)
-    named = ground.specs
     for step in ground.steps:
         for package in step.packages:
-            row = next(
-                (one for one in rows.get(normalized(package.name), ()) if _meets(package, one, step, ground)), None
-            )
-            if row is None or _is_held(row, named) or (not ground.stock and row.companion in _IN_CONDA):
-                continue
-            yield stop(
-                faults.REQUIREMENTS_CLASH,
-                f"{package.asked} does not work with {row.companion} {row.since} or newer, which pip installs with it:"
-                f" {row.because}",
-                package_subject(package),
-                impact="It installs, and stops when it is imported.",
-                fix=f"Add '{row.companion}<{row.since}', or use a newer {package.name}.",
-                sources=row.sources,
-            )
-            return
+            for row in rows.get(normalized(package.name), ()):
+                beside = _beside(row, ground) if _meets(package, row, step, ground) else None
+                if beside is not None:
+                    yield _told(package, row, beside)
+                    return
+
+
+def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
+    if row.below is not None:
+        companion, bound = f"{row.companion} before {row.below}", f"{row.companion}>={row.below}"
+    else:
+        companion, bound = f"{row.companion} {row.since} or newer", f"{row.companion}<{row.since}"
+    return stop(
+        faults.REQUIREMENTS_CLASH,
+        f"{package.asked} does not work with {companion}, {beside.why}: {row.because}",
+        package_subject(package),
+        impact="It installs, and stops when it is imported or first used.",
+        fix=f"Use '{bound}', or another release of {package.name}.",
+        sources=row.sources,
+    )
 
 
 def _meets(package: Package, row: NewerCompanion, step: Step, ground: Ground) -> bool:
     """Whether pip certainly installs such a release on a Python for which the companion has newer ones."""
-    if package.tool != "pip" or package.held or package.places.index or package.marker:
+    if package.tool != "pip" or package.held or package.marker or (package.places.index and row.versions):
         return False
-    python = ground.pythons.of(package.caller, step.place)
-    return python is not None and python.release(2) >= row.python and asks_only(package, row.versions)
+    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    if python is None or python.release(2) < row.python:
+        return False
+    newest = row.newest and not is_bounded(package.spec)
+    return newest or asks_only(package, row.versions)
 
 
-def _is_held(row: NewerCompanion, named: dict[str, str]) -> bool:
-    """True where something in the file may bound the companion."""
-    if named.get(row.companion):
-        return True
+def _beside(row: NewerCompanion, ground: Ground) -> _Beside | None:
+    """What tells that the companion is one of those of a row; None where it may be another."""
+    named = ground.specs
     for held in row.held_by:
         name, release, version = held.partition("==")
         spec = named.get(name, "")
         if spec and (not release or spec.removeprefix("==").startswith(version)):
-            return True
-    return False
+            return None
+    spec = named.get(row.companion, "")
+    if spec:
+        found = _Beside(None, f"as {row.companion}{spec} asks") if _is_outside(spec, row) else None
+        return found if ground.stock or row.companion not in _IN_CONDA else None
+    if row.companion in _OF_TORCH:
+        return _of_torch(row, ground)
+    if row.companion == _SETUPTOOLS:
+        return _Beside(None, "and no older one is there") if _is_newest(ground) else None
+    if row.companion == _TORCH and row.since is not None and _ends_before(row.since, ground):
+        return None
+    if row.companion == _TORCH and not ground.stock:
+        own = ground.base.own
+        inside = own is not None and own.version is not None and own.version >= (row.since or own.version)
+        return _Beside(None, _IN_BASE) if inside and row.since is not None else None
+    if row.since is None or (not ground.stock and row.companion in _IN_CONDA):
+        return None
+    return _Beside(None, _WITH_IT)
+
+
+def _ends_before(since: Version, ground: Ground) -> bool:
+    """True where torch comes from an index that may have none of these releases."""
+    asked = [one for step in ground.steps for one in step.packages if normalized(one.name) == _TORCH]
+    ends = [end_of_index(one) for one in asked if one.places.index]
+    return any(end is None or end < since for end in ends)
+
+
+def _is_newest(ground: Ground) -> bool:
+    """Whether the setuptools of the image is certainly that of today, or none."""
+    named = [one for step in ground.steps for one in step.packages if normalized(one.name) == _SETUPTOOLS]
+    if any(is_bounded(one.spec) or one.held for one in named):
+        return False
+    python = least_python(ground) if ground.of_python else None
+    bare = ground.of_python and (ground.pythons.default or python or Version.of(0)) >= limit(
+        "python-images-without-setuptools"
+    )
+    return bare or any(one.places.upgrades and one.tool == "pip" for one in named)
+
+
+def _is_outside(spec: str, row: NewerCompanion) -> bool:
+    """Whether all releases that a requirement takes are beyond the bound of a row."""
+    pin = pinned_release(spec)
+    try:
+        asked = VersionSpec.parse(f"=={pin}" if pin is not None else spec)
+    except ValueError:
+        return False
+    within = f">={row.below}" if row.below is not None else f"<{row.since}"
+    if asked.exact is not None:
+        return not VersionSpec.parse(within).holds(asked.exact)
+    return not some_version_meets((asked, VersionSpec.parse(within)))
+
+
+def _of_torch(row: NewerCompanion, ground: Ground) -> _Beside | None:
+    """The same for a companion that comes in the release for the torch that is there."""
+    torches = {one.spec for step in ground.steps for one in step.packages if normalized(one.name) == _TORCH}
+    indexes = [one for step in ground.steps for one in step.packages if normalized(one.name) in (*_OF_TORCH, _TORCH)]
+    if not torches and ground.stock:
+        newest = row.since is not None and not any(one.places.index or one.places.more for one in indexes)
+        return _Beside(None, _WITH_IT) if newest else None
+    own = ground.base.own
+    if torches:
+        pin, why = pinned_release(next(iter(torches))) if len(torches) == 1 else None, "which is for that torch"
+        torch = Version.parse(pin) if pin is not None else None
+    else:
+        torch, why = (own.version if own is not None and own.framework == "pytorch" else None), _IN_BASE
+    rows = pairs_by_package().get(row.companion, ())
+    fitting = [
+        one.version
+        for one in rows
+        if torch is not None and any(line.package == _TORCH and line.spec.holds(torch) for line in required(one))
+    ]
+    release = Version.find(str(fitting[-1])) if fitting else None
+    if release is None or row.since is None or release < row.since:
+        return None
+    return _Beside(release, why)

@@ -1,17 +1,21 @@
-"""Where a build stops at the pip of the distribution: pip cannot replace it, or it does not run on a newer Python."""
+"""Where a build stops at the pip of the distribution: it cannot be replaced, or is too old for a Python or a list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
-from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.check_parts import command_subject, package_subject, stop
+from envkit.dockerfile.ground import APT, Ground, Step, arguments
+from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_tools import FixedPip, PipEnd, PipNamedPip3
+from envkit.tables.codes import limit
+from envkit.tables.program_stops import SystemPip
 
 _PIP = regex(r"(?:/usr/bin/)?pip(?:3(?:\.\d{1,2})?)?")
 _PYTHON = regex(r"(?:/usr/bin/)?python(?:3(?:\.\d{1,2})?)?")
@@ -132,3 +136,42 @@ def pip_too_old(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
+
+
+def named_twice(ground: Ground) -> Iterator[Finding]:
+    """The first package that a command names in two ways, where the distribution's pip stops at that."""
+    row = next(iter(ground.of_system(SystemPip)), None)
+    system = ground.base.system
+    if row is None or system is None or row.pip >= limit("pip-with-resolver") or not ground.plain or not ground.first:
+        return
+    if ground.tells & {"environment", "deadsnakes", "get-pip"}:
+        return
+    there = False
+    for step in ground.steps:
+        words = called(step.command)
+        there = there or "python3-pip" in step.of_apt
+        if any(normalized(one.name) == "pip" for one in step.packages):
+            return
+        twice = _twice(step) if there and step.command.decisive else None
+        if twice is not None and (_PIP.fullmatch(words[0]) or words[1:3] == ("-m", "pip")):
+            yield stop(
+                faults.PACKAGE_REFUSES,
+                f"pip {row.pip} of {system.title} refuses a list that names {twice.name} twice",
+                package_subject(twice),
+                impact="The build stops with: Double requirement given.",
+                fix=f"Name {twice.name} once, or upgrade pip first.",
+                sources=(*row.sources, "pip-news"),
+            )
+            return
+
+
+def _twice(step: Step) -> Package | None:
+    """The package that is named with another release before."""
+    specs: dict[tuple[str, tuple[str, ...]], str] = {}
+    for package in step.packages:
+        key = (normalized(package.name), package.extras)
+        if package.tool != "pip" or package.marker or package.held:
+            continue
+        if specs.setdefault(key, package.spec) != package.spec:
+            return package
+    return None

@@ -10,7 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground, is_pip
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 
@@ -31,7 +31,7 @@ def folder_lost(ground: Ground) -> Iterator[Finding]:
     for part in ground.instructions:
         if part.keyword == "WORKDIR":
             here, lost = posixpath.normpath(posixpath.join(here, part.text.strip().strip("\"'"))), ""
-        elif part.keyword in ("COPY", "ADD") and _may_reach(part, here):
+        elif part.keyword in COPIES and _may_reach(part, here):
             return
         elif part.keyword == "RUN":
             if lost and part.commands:

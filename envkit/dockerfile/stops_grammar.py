@@ -10,17 +10,16 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell import ShellCommand
 from envkit.dockerfile.shell_words import Scope, Word, Words, exec_form
 
-_INSTRUCTIONS = frozenset({"RUN", "COPY", "ADD", "WORKDIR", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"})
+_INSTRUCTIONS = COPIES | {"RUN", "WORKDIR", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"}
 _ENDS = {"fi": regex(r"\bif\b"), "done": regex(r"\bdo\b"), "then": regex(r"\bif\b")}
 # Programs of which such a word may be an argument.
 _PRINTS = frozenset({"echo", "printf", "grep", "git", "sed", "awk", "test"})
 _TESTS = frozenset({"[", "[["})
 _JOINS = frozenset({"&&", "||"})
-_COPIES = frozenset({"COPY", "ADD"})
 _REDIRECTS = regex(r"[12&]?>{1,2}(?:/dev/null|&[12])")
 _BEFORE_NOTHING = frozenset({"&&", "||", ";", "|"})
 
@@ -32,7 +31,7 @@ def grammar(ground: Ground) -> Iterator[Finding]:
     for part in ground.instructions:
         if part.heredocs or exec_form(part.text):
             continue
-        found = _in(part) if part.keyword == "RUN" else _copied(part) if part.keyword in _COPIES else None
+        found = _in(part) if part.keyword == "RUN" else _copied(part) if part.keyword in COPIES else None
         if found is not None:
             yield found
             return

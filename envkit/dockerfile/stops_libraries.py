@@ -10,6 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_sources import BRINGS, is_harmless
@@ -27,7 +28,12 @@ _OF_PYTHON = regex(
 
 def library_missing(ground: Ground) -> Iterator[Finding]:
     """The first OpenCV with windows in an image in which nothing brings libGL."""
-    if not ground.first or not _is_without(ground) or ground.reads_unseen or ground.tells & {"copied", "bind"}:
+    if (
+        not (ground.first and ground.last)
+        or not _is_without(ground)
+        or ground.reads_unseen
+        or ground.tells & {"copied", "bind"}
+    ):
         return
     texts = " ".join(ground.written)
     names = " ".join(ground.specs)
@@ -68,7 +74,7 @@ def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
     """Whether pip certainly takes a release that loads it: older ones have their windows from another library."""
     if package.tool != "pip" or normalized(package.name) not in _WITH_WINDOWS or package.marker or package.held:
         return False
-    python = ground.pythons.of(package.caller, step.place)
+    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
     if python is None:
         return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
     if python.release(2) < limit("python-of-opencv-with-libgl"):

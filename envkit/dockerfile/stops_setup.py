@@ -30,9 +30,9 @@ def setup_imports(ground: Ground) -> Iterator[Finding]:
         words = called(step.command)
         if any(_NOT_ISOLATED.fullmatch(word) for word in words) or not step.command.decisive:
             continue
-        found = next((one for one in _needing(step) if _isolated(words, step, newest, ground)), None)
+        found = next((one for one in _needing(step) if _isolated(words, step, ground, newest=newest or one[3])), None)
         if found is not None:
-            line, name, row = found
+            line, name, row, _ = found
             yield stop(
                 faults.PACKAGE_REFUSES,
                 f"the setup of {name} imports {row.module}, which the environment that it is built in does not have",
@@ -50,23 +50,23 @@ _FIXES = {
 }
 
 
-def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport]]:
-    """What a step builds from source of these packages: its line, its name, and the row."""
+def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport, bool]]:
+    """What a step builds from source of these packages: line, name, row, and whether any pip builds it apart."""
     rows = {row.package: row for row in read(SetupImport)}
     for package in step.packages:
         row = rows.get(normalized(package.name))
         elsewhere = package.places.more or package.places.index or package.wheel is not None or package.tool != "pip"
         if row is not None and row.on_index and not elsewhere and asks_only(package, row.versions):
-            yield package.line, package.name, row
+            yield package.line, package.name, row, row.apart is not None and asks_only(package, row.apart)
     addresses = [word for word in (*step.command.words, *step.clones) if "github.com/" in word]
     if "install" in step.command.words:
         for row in rows.values():
             found = next((word for word in addresses for one in row.repositories if is_of_repository(word, one)), None)
             if found is not None:
-                yield found.line, row.package, row
+                yield found.line, row.package, row, False
 
 
-def _isolated(words: tuple[Word, ...], step: Step, newest: bool, ground: Ground) -> bool:
+def _isolated(words: tuple[Word, ...], step: Step, ground: Ground, *, newest: bool) -> bool:
     """Whether the command certainly builds in an environment of its own, with the setuptools of today."""
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
     return builds_apart(caller, ground, ground.pythons.of(caller, step.place), newest=newest)

@@ -9,10 +9,10 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
-from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.shell import ShellCommand, called
 
-_READ = frozenset({"RUN", "COPY", "ADD", "ENV", "ARG", "SHELL"})
+_READ = COPIES | {"RUN", "ENV", "ARG", "SHELL"}
 _NAMED = regex(r"--(?:system|python|target|prefix)(?:=.*)?|-[pt].*")
 _SETTINGS = ("UV_SYSTEM_PYTHON", "UV_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_TARGET", "UV_CONFIG_FILE")
 # What makes or enters an environment, or writes uv's settings.
@@ -60,7 +60,7 @@ def _stops(command: ShellCommand) -> bool:
 
 def _may_make_one(part: Instruction) -> bool:
     """True for what may bring an environment or uv's settings: a command, a folder, a file of another image."""
-    if part.keyword in ("COPY", "ADD"):
+    if part.keyword in COPIES:
         folders = any(word in (".", "./", "*") or word.endswith("/") for word in part.text.split()[:-1])
         return folders or "from" in part.flags or _ENVIRONMENTS.search(part.text) is not None
     return part.keyword == "SHELL" or bool(part.flags) or _ENVIRONMENTS.search(part.text) is not None

@@ -10,12 +10,13 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.reader import COPIES
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 
 _PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
 _AS_PACKAGES = frozenset({"pip", "curl", "apt"})  # words that name packages of apt too
-_INSTRUCTIONS = frozenset({"WORKDIR", "COPY", "ADD", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"})
+_INSTRUCTIONS = COPIES | {"WORKDIR", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"}
 # Programs that stop at a word that they do not know; others make or print it.
 _PARTICULAR = frozenset({"apt-get", "apt", "cmake", "make", "pip", "pip3", "conda", "yum", "dnf", "tar"})
 _FOLDER = regex(r"[$*?\[]|/$|^[^.]*$|^\.{1,2}(?:/[^.]*)?$")  # or may be one: its name has no ending

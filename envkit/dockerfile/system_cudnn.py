@@ -13,14 +13,17 @@ from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.specifiers import is_bounded
+from envkit.dockerfile.specifiers import is_bounded, pinned_release
+from envkit.tables.build_stops import TorchBringer
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild
 from envkit.tables.source_stops import SystemCudnn
 
 _IN_TAG = regex(r"cudnn(\d)")
 _BY_APT = regex(r"libcudnn(\d)\b")
-_MORE = regex(r"nvidia-cudnn|\btorch\b|conda|libcudnn\d-cuda|cudnn-linux|\.sh\b")  # a cuDNN may come with these
+_MORE = regex(r"nvidia-cudnn|conda|libcudnn\d-cuda|cudnn-linux|\.sh\b")  # a cuDNN may come with these
+_TORCH = "torch"
 
 
 def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
@@ -28,9 +31,9 @@ def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
     if ground.base.repository != CUDA_REPOSITORY or not ground.first or ground.reads_unseen:
         return
     texts = " ".join((*ground.texts, *ground.environment, *ground.environment.values()))
-    names = {normalized(one.name) for step in ground.steps for one in step.packages}
-    if _MORE.search(texts) or "torch" in names:
+    if _MORE.search(texts):
         return
+    brought = _brought_by_torch(ground)
     there = {int(one) for one in (*_IN_TAG.findall(ground.base.tag), *_BY_APT.findall(texts))}
     if len(there) != 1:
         return
@@ -42,7 +45,7 @@ def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
             row = rows.get(normalized(package.name))
             if row is None or package.tool != "pip" or (row.through != row.package and row.through in bounded):
                 continue
-            if have >= row.cudnn or not _takes(package, row.since):
+            if have >= row.cudnn or brought is None or brought >= row.cudnn or not _takes(package, row.since):
                 continue
             yield stop(
                 faults.CUDNN_DIFFERS,
@@ -53,6 +56,25 @@ def cudnn_of_the_system(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
+
+
+def _brought_by_torch(ground: Ground) -> int | None:
+    """The major version of the newest cuDNN that a torch of the file brings, 0 without one; None for any."""
+    newest, bringers = 0, {row.package for row in read(TorchBringer)} | {"torchaudio", "torchvision"}
+    for step in ground.steps:
+        for package in step.packages:
+            name = normalized(package.name)
+            if name in bringers and _TORCH not in ground.specs:
+                return None
+            if name != _TORCH:
+                continue
+            pin = pinned_release(package.spec)
+            builds = [row for row in read(FrameworkBuild, "pytorch") if pin and row.version == Version.parse(pin)]
+            majors = [row.cudnn.major for row in builds if row.cudnn is not None]
+            if not majors:
+                return None
+            newest = max(newest, *majors)
+    return newest
 
 
 def _takes(package: Package, since: Version) -> bool:

@@ -55,13 +55,17 @@ class MovedProgram:
 @table("image/setup_imports.csv", "package")
 @record
 class SetupImport:
-    """Releases without a wheel whose setup imports a `module` that a build environment of today does not have."""
+    """Releases without a wheel whose setup imports a `module` that a build environment of today does not have.
+
+    `apart`: those that have a pyproject.toml, so that every pip builds them in an environment of their own.
+    """
 
     package: str
     repositories: tuple[str, ...]  # on GitHub
     on_index: bool  # the default index has it under this name
     versions: str  # blank: all
     module: str
+    apart: str | None
     sources: tuple[str, ...]
 
 

@@ -75,19 +75,41 @@ class SystemLink:
 @table("image/newer_companions.csv", "package", "versions", "companion")
 @record
 class NewerCompanion:
-    """Releases of a package that cannot be imported beside a `companion` of today, and that do not bound it.
+    """Releases of a package that cannot be imported beside a `companion`, and that do not bound it.
 
     `since`: the first release of it that does not suit them; pip takes that or a later one from a `python` on.
-    `held_by`: packages that bound it where they are bounded themselves, or in one release: transformers==4.34.
+    `below`: instead, all releases before this one do not suit them. `newest`: the newest release of the package is one
+    of these. `held_by`: packages that bound it where they are bounded themselves, or in one release:
+    transformers==4.34.
+    """
+
+    package: str
+    versions: str  # blank: all
+    newest: bool
+    companion: str
+    since: Version | None
+    below: Version | None
+    python: Version
+    held_by: tuple[str, ...]
+    because: str
+    sources: tuple[str, ...]
+
+
+@table("image/package_needs.csv", "package")
+@record
+class PackageNeed:
+    """Releases of a package that stop at their import where another one is missing, which pip does not install with it.
+
+    `newest`: the newest release is one of them. Those of its `extras` bring it, and so do packages whose names begin
+    with one of the `words`.
     """
 
     package: str
     versions: str
-    companion: str
-    since: Version
-    python: Version
-    held_by: tuple[str, ...]
-    because: str
+    newest: bool
+    needs: str
+    extras: tuple[str, ...]
+    words: tuple[str, ...]
     sources: tuple[str, ...]
 
 

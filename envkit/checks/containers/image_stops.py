@@ -305,6 +305,26 @@ PROGRAM_MISSING = image_fault(
     fix="Install the program first.",
     references=threads("danielgatis/rembg#851", "rowanz/grover#49"),
 )
+ARGUMENT_MISSING = image_fault(
+    "image.argument-missing",
+    title="A step stops where a build argument is not given, and the argument has no default",
+    doc="""Every ARG that a step tests for has a default.
+
+    `test -n "$NAME" &&`, `[ -z "$NAME" ]` with an exit, and `${NAME:?}` stop the build on purpose where nobody passes
+    the argument: the file is built with --build-arg alone.""",
+    fix="Give the argument a default, or build with --build-arg.",
+    references=("https://docs.docker.com/reference/dockerfile/#arg",),
+)
+PROJECT_LEFT = image_fault(
+    "image.project-left",
+    title="An environment is copied without the project that it points to",
+    doc="""What is installed with -e is copied to the same folder of the last stage.
+
+    `pip install -e` leaves the project where it is: the environment holds nothing but its path. An environment that is
+    copied into another stage without that folder cannot import the project.""",
+    fix="Install the project without -e, or copy its folder to the same place.",
+    references=("https://setuptools.pypa.io/en/latest/userguide/development_mode.html",),
+)
 PROGRAM_MOVED = image_fault(
     "image.program-moved",
     title="A program is called where its installer no longer puts it",
