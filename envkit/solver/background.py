@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from envkit.base.platforms import JETSON, WINDOWS, WSL
 from envkit.base.versions import Version
-from envkit.compat.driver import driver_floors
+from envkit.compat.cuda_line import toolkits_of
+from envkit.compat.driver import compat_branches, compat_line, driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
 from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
@@ -23,7 +24,8 @@ def background(request: Request, tables: Tables) -> tuple[str, ...]:
     """Sentences next to a plan or a refusal, each once; none for a Jetson, whose packages are in no index."""
     if request.platform == JETSON:
         return ()
-    return tuple(dict.fromkeys((*_of_frameworks(request, tables), *host_compilers(request, tables))))
+    told = (*_of_frameworks(request, tables), *_in_containers(request, tables), *host_compilers(request, tables))
+    return tuple(dict.fromkeys(told))
 
 
 def _of_frameworks(request: Request, tables: Tables) -> Iterator[str]:
@@ -32,6 +34,7 @@ def _of_frameworks(request: Request, tables: Tables) -> Iterator[str]:
         if framework.spec is not None:
             yield from _of_release(framework, builds)
         yield from _for_cuda(framework, builds, request)
+        yield from _for_cudnn(framework, builds, request)
         yield from _for_python(framework, builds, request)
         for gpu in request.gpus:
             yield from _for_gpu(framework, builds, gpu, tables)
@@ -89,11 +92,35 @@ def _for_cuda(framework: FrameworkRequest, builds: list[FrameworkBuild], request
         return
     known = sorted({build.cuda for build in builds if build.cuda is not None})
     below, above = [one for one in known if one < line][-1:], [one for one in known if one > line][:1]
-    near = [
-        f"for CUDA {_with_cudnn(one, builds)} {spans_in_words(builds, lambda build, one=one: build.cuda == one)}"
-        for one in (*below, *above)
-    ]
+    near = [f"for CUDA {_with_cudnn(one, builds)} {_releases_for(one, builds)}" for one in (*below, *above)]
     yield f"no release of {title} is built for CUDA {line}; the nearest are {', and '.join(near)}"
+
+
+def _releases_for(cuda: Version, builds: list[FrameworkBuild]) -> str:
+    return spans_in_words(builds, lambda build: build.cuda == cuda)
+
+
+def _for_cudnn(framework: FrameworkRequest, builds: list[FrameworkBuild], request: Request) -> Iterator[str]:
+    """The releases by the cuDNN that they are made for, of the major version that was asked for and its neighbors."""
+    asked = request.cudnn.exact if request.cudnn is not None else None
+    cuda = request.cuda.exact if request.cuda is not None else None
+    if asked is None:
+        return
+    line = cuda.release(2) if cuda is not None and len(cuda.parts) > 1 else cuda
+    fitting = [build for build in builds if line is None or _is_for(build, line)] or builds
+    lines = sorted({_line(build.cudnn) for build in fitting if build.cudnn is not None})
+    near = [one for one in lines if abs(one.major - asked.major) <= 1]
+    if not near:
+        return
+    each = "; ".join(f"cuDNN {one}: {_releases_with(one, fitting)}" for one in near[:_MOST_CUDNNS])
+    yield f"{framework_title(framework.name)} releases by cuDNN (a newer minor version will do): {each}"
+
+
+_MOST_CUDNNS = 6
+
+
+def _releases_with(cudnn: Version, builds: list[FrameworkBuild]) -> str:
+    return spans_in_words(builds, lambda build: build.cudnn is not None and _line(build.cudnn) == cudnn)
 
 
 def _is_for(build: FrameworkBuild, line: Version) -> bool:
@@ -164,6 +191,27 @@ def _for_driver(
     if floors:
         each = ", ".join(f"CUDA {cuda} needs {lowest}" for cuda, lowest in floors.items())
         yield f"drivers for the builds of {framework_title(framework.name)} {framework.spec}: {each} (or newer)"
+
+
+# ---- containers
+
+
+def _in_containers(request: Request, tables: Tables) -> Iterator[str]:
+    """The older driver branches that an image's cuda-compat takes, which is for data center GPUs."""
+    cuda = request.cuda.exact if request.cuda is not None else None
+    if not request.container or cuda is None or request.driver is None:
+        return
+    if request.gpus and all(gpu.data_center for gpu in request.gpus):
+        return
+    line = compat_line(cuda)
+    floors, branches = driver_floors(cuda, tables), compat_branches(toolkits_of(line, tables)) or ()
+    lowest = floors.minor_version or floors.native
+    if lowest is None or request.driver >= lowest or request.driver.major not in branches:
+        return
+    yield (
+        f"a data center GPU (Tesla T4, A100) runs an image for CUDA {line} with driver branch {request.driver.major} "
+        f"too, by the cuda-compat package in it; a GeForce card does not, and needs driver {lowest} or newer"
+    )
 
 
 # ---- Windows

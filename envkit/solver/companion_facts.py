@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.companion_builds import is_made_for
 from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.solver.release_spans import releases_of
@@ -65,7 +66,8 @@ def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
     row = next((row for row in pairs_by_package()[companion.package] if row.version == companion.release), None)
     if row is not None and required(row):
         yield f"{row.package} {row.version} requires {', '.join(_others(row))}"
-    yield from wheel_facts(companion.package, request.platform, request.architecture, None)
+    if request.platform == WINDOWS or request.architecture != Request().architecture:
+        yield from wheel_facts(companion.package, request.platform, request.architecture, None)
     python = request.python.exact if request.python is not None else None
     if python is not None:
         yield from wheel_facts(companion.package, request.platform, request.architecture, python)
@@ -79,7 +81,11 @@ def wheel_facts(package: str, platform: str, architecture: str, python: Version 
     """The releases of a package that the default index has wheels of for a target; nothing where all have them."""
     rows = wheels_of(package)
     place = WINDOWS if platform == WINDOWS else "linux"
-    held = [row for row in rows if has_wheel(row, place, architecture, python)]
+    held = [
+        row
+        for row in rows
+        if has_wheel(row, place, architecture, python) and is_made_for(package, _ends(row)[1], place, architecture)
+    ]
     if not rows or len(held) == len(rows):
         return
     system = os_title(WINDOWS) if place == WINDOWS else f"Linux {architecture}"

@@ -233,7 +233,7 @@ CUDNN_VERSION = Constraint(
 )
 CODE = Constraint(
     "gpu-runs-build",
-    ("framework", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
+    ("framework", "version", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
     lambda query: query.machine if query.request.gpus else None,
     _code,
     _no_code,

@@ -38,6 +38,17 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     )
 
 
+def refuse_architecture(name: str, known: Iterable[str]) -> None:
+    """Raises RequestError for a processor that is known to have no packages."""
+    row = next(_rows("architecture", name), None)
+    if row is None:
+        return
+    raise RequestError(
+        f"--arch: envkit plans for {' and '.join(known)}, not for {name} ({row.title}).",
+        f"{row.look[0].upper()}{row.look[1:]}: {row.instead}",
+    )
+
+
 def refuse_system(text: str) -> None:
     """Raises RequestError for a system that is known not to be covered: `alpine3.20`."""
     from envkit.tables.images import ForeignSystem

@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.solver.not_covered import refuse_system, unknown_framework
+from envkit.solver.not_covered import refuse_architecture, refuse_system, unknown_framework
 from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
@@ -76,6 +76,7 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
     """The processor asked for, otherwise the one that a GPU is built onto. Raises RequestError where they differ."""
     if asked is not None and asked not in ARCHITECTURES:
+        refuse_architecture(asked, ARCHITECTURES)
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
         if gpu.architecture and asked and asked != gpu.architecture:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.base.platforms import JETSON, WINDOWS
+from envkit.base.platforms import JETSON, WINDOWS, WSL
 from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
@@ -31,6 +31,11 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         server = as_server(request)
         return jetson_plan(request, knowledge) if server is None else thor_told(resolve(server, matrix))
+    if request.platform == WSL and request.driver is not None:
+        from envkit.solver.wsl import refused_driver
+
+        if refused := refused_driver(request.driver):
+            return NoPlan(request, (refused,))
     if any(request.companions):
         from envkit.solver.companions import companion_conflicts
 
