@@ -9,7 +9,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import title_of
 from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.query import Query
-from envkit.solver.request import FrameworkRequest
+from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.search import feasible, select
 from envkit.tables.loader import read
 from envkit.tables.ways import OtherWay
@@ -32,6 +32,13 @@ def _ways(query: Query) -> Iterator[str]:
                 and _for_gpus(row, query)
             ):
                 yield row.way
+
+
+def ways_of_companions(request: Request) -> tuple[str, ...]:
+    """What is known to work in place of the packages next to a framework, on the GPUs of a request."""
+    names = {companion.package for _, companion in request.companions}
+    rows = (row for row in read(OtherWay) if row.framework in names and request.platform in row.platforms)
+    return tuple(row.way for row in rows if any(row.is_for(gpu.compute_capability) for gpu in request.gpus))
 
 
 def _together(query: Query) -> Iterator[str]:

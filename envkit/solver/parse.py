@@ -37,7 +37,7 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     gpus = tuple(parse_gpu(text, matrix) for text in words.gpus)
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
-        frameworks=_merged(parse_framework(text, matrix) for text in words.frameworks),
+        frameworks=_merged(parse_framework(text, matrix, words) for text in words.frameworks),
         cuda=spec(
             "--cuda",
             None if words.cuda is None else cuda_words(words.cuda),
@@ -110,8 +110,11 @@ def parse_python(text: str, matrix: Matrix) -> VersionSpec:
     return _known(spec, "--python", lines)
 
 
-def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
-    """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version."""
+def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None) -> FrameworkRequest:
+    """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version.
+
+    `words` are those of the whole request, which decide what is told of software that has no table.
+    """
     match = _FRAMEWORK.fullmatch(text.strip())
     if match and match.group(2) and "+" in match.group(2):
         plain, _, build = text.partition("+")
@@ -128,7 +131,7 @@ def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
         companion = companion_words(match.group(1), match.group(2))
         if companion is not None:
             return companion
-        raise unknown_framework(match.group(1), matrix)
+        raise unknown_framework(match.group(1), matrix, words or RequestWords())
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))

@@ -38,9 +38,10 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
             return NoPlan(request, (refused,))
     if any(request.companions):
         from envkit.solver.companions import companion_conflicts
+        from envkit.solver.other_ways import ways_of_companions
 
         if clashing := tuple(companion_conflicts(request)):
-            return NoPlan(request, clashing, _linux_inside(request, matrix))
+            return NoPlan(request, clashing, _linux_inside(request, matrix), ways_of_companions(request))
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:
