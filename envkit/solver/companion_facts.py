@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.base.platforms import WINDOWS
+from envkit.base.platforms import JETSON, WINDOWS
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import is_made_for
 from envkit.compat.package_wheels import has_wheel, wheels_of
@@ -66,6 +66,8 @@ def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
     row = next((row for row in pairs_by_package()[companion.package] if row.version == companion.release), None)
     if row is not None and required(row):
         yield f"{row.package} {row.version} requires {', '.join(_others(row))}"
+    if request.platform == JETSON:  # whose packages are others
+        return
     if request.platform == WINDOWS or request.architecture != Request().architecture:
         yield from wheel_facts(companion.package, request.platform, request.architecture, None)
     python = request.python.exact if request.python is not None else None

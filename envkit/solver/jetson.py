@@ -9,7 +9,7 @@ from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
-from envkit.solver.other_ways import other_ways
+from envkit.solver.other_ways import other_ways, ways_of_companions
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.tables.jetson import JetsonImages, JetsonWheel
@@ -102,7 +102,8 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     images = _images(request) if request.container else ()
     notes = (*images, _FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
-        notes = (*_wheels(request), *other_ways(Query(request, knowledge)), *notes)
+        ways = (*other_ways(Query(request, knowledge)), *ways_of_companions(request))
+        notes = (*_wheels(request), *ways, *notes)
         return NoPlan(request, tuple(_package_conflicts(request, knowledge)), warnings=notes)
     unknown = Verdict("platform", "unknown", _FROM_JETPACK)
     return Plan(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from envkit.base.platforms import WSL
+from envkit.base.platforms import WINDOWS, WSL
 from envkit.base.versions import Version
 from envkit.compat.tables import Tables
 from envkit.solver.knowledge import gpu_builds
 from envkit.solver.request import Request
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, os_title
 
 Holds = Callable[[FrameworkBuild], bool]
 MOST = 4  # stretches of releases that a sentence names
@@ -44,17 +44,14 @@ def spans(among: Sequence[FrameworkBuild], holds: Holds) -> list[tuple[Version, 
     return found
 
 
-def spans_in_words(among: Sequence[FrameworkBuild], holds: Holds) -> str:
-    """Those stretches in words; '' where there is none."""
+def spans_in_words(among: Sequence[FrameworkBuild], holds: Holds, newest: Version) -> str:
+    """Those stretches in words, with `newest`, the framework's newest release; '' where there is none."""
     found = spans(among, holds)
-    releases = releases_of(among)
-    if not found:
-        return ""
-    return ", ".join(_words(first, last, releases) for first, last in found[-MOST:])
+    return ", ".join(_words(first, last, newest) for first, last in found[-MOST:])
 
 
-def _words(first: Version, last: Version, releases: Sequence[Version]) -> str:
-    if last == releases[-1] and first != last:
+def _words(first: Version, last: Version, newest: Version) -> str:
+    if last == newest and first != last:
         return f"{first} and newer"
     return str(first) if first == last else f"{first} to {last}"
 
@@ -62,3 +59,10 @@ def _words(first: Version, last: Version, releases: Sequence[Version]) -> str:
 def listed(versions: Iterable[Version | None], most: int = 12) -> str:
     """Versions in words, each once: 11.8, 12.4, 12.6."""
     return ", ".join(str(one) for one in sorted({one for one in versions if one is not None})[-most:])
+
+
+def place_in_words(request: Request) -> str:
+    """The system and processor where they are not the usual ones: ` on Windows`, ` on aarch64`; '' for others."""
+    if request.platform == WINDOWS:
+        return f" on {os_title(WINDOWS)}"
+    return "" if request.architecture == Request().architecture else f" on {request.architecture}"
