@@ -24,8 +24,8 @@ from envkit.project.choose import Chosen, chosen, python_allowed
 from envkit.project.companions import companion_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
-from envkit.project.misspelled import meant_by
 from envkit.project.marker_gaps import gap_findings
+from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
 from envkit.project.subject import place_and_words, subject_of
