@@ -78,9 +78,8 @@ def gpu_runs_build(
         known = runtime_code(gpu, build)
         if known is not None:
             sources = (*build.sources, *known.sources)
-            return Verdict(
-                "gpu-runs-build", "ok", f"{title} {known.how.replace('{gpu}', label)}", tuple(dict.fromkeys(sources))
-            )
+            told = f"{title} {known.how.replace('{gpu}', label)}"
+            return Verdict("gpu-runs-build", "ok" if known.runs else "fail", told, tuple(dict.fromkeys(sources)))
     status, reason = _build_reason(match, label, build, driver_verdict)
     return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
 

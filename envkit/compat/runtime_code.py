@@ -12,7 +12,7 @@ from envkit.tables.ways import RuntimeCode
 
 
 def runtime_code(gpu: ComputeCapability, build: FrameworkBuild) -> RuntimeCode | None:
-    """Why a build whose code is not on record runs on a GPU that is not below its lowest; None where that is open.
+    """Why a build whose code is not on record runs, or not, on a GPU not below its lowest; None where that is open.
 
     That the CUDA of the build knows the GPU is a relation of its own.
     """

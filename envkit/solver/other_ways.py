@@ -41,6 +41,22 @@ def ways_of_companions(request: Request) -> tuple[str, ...]:
     return tuple(row.way for row in rows if any(row.is_for(gpu.compute_capability) for gpu in request.gpus))
 
 
+def other_cudas(request: Request) -> tuple[str, ...]:
+    """What the makers of the packages next to a framework have for another CUDA, outside of the default index."""
+    if request.cuda is None and request.driver is None:
+        return ()
+    asked = {one.package: Version.parse(one.release) for _, one in request.companions if one.release}
+    return tuple(
+        row.way
+        for row in read(OtherWay)
+        if row.framework in asked
+        and VersionSpec.parse(row.versions).holds(asked[row.framework])
+        and request.platform in row.platforms
+        and request.architecture in row.architectures
+        and all(row.is_for(gpu.compute_capability) for gpu in request.gpus)
+    )
+
+
 def _together(query: Query) -> Iterator[str]:
     """The newest releases of the same frameworks that are known to share an environment."""
     frameworks = query.request.frameworks

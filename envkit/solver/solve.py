@@ -46,9 +46,9 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     selection = select(query)
     if selection is None:
         from envkit.solver.conflicts import conflicts, rejected_by
-        from envkit.solver.other_ways import other_ways
+        from envkit.solver.other_ways import other_cudas, other_ways
 
-        ways = other_ways(query)
+        ways = (*other_cudas(request), *other_ways(query))
         return NoPlan(
             request,
             conflicts=conflicts(query),

@@ -107,6 +107,10 @@ def _visual_studio(cuda: Version) -> str:
     if row is None:
         return ""
     years = f"Visual Studio {row.first} to {row.last}" if row.first else f"Visual Studio up to {row.last}"
+    if row.last_update is not None:
+        after = next((other for other in rows if other.cuda_from > row.cuda_to and other.last == row.last), None)
+        first = f"; CUDA {after.cuda_from} is the first for newer updates of {row.last}" if after is not None else ""
+        years = f"{years} {row.last_update}{first}"
     later = next((other for other in rows if other.last > row.last), None)
     next_one = f"; CUDA {later.cuda_from} is the first for Visual Studio {later.last}" if later is not None else ""
     earlier = [other for other in rows if other.cuda_to < cuda and (other.first or 0) < (row.first or 0)]

@@ -55,6 +55,7 @@ class VisualStudio:
     cuda_to: Version
     first: int | None
     last: int
+    last_update: Version | None  # the last one of it that they take; None for any
     sources: tuple[str, ...]
 
 
