@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import rows_allowed
 from envkit.compat.software import title_of
 from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.query import Query
@@ -45,12 +46,12 @@ def other_cudas(request: Request) -> tuple[str, ...]:
     """What the makers of the packages next to a framework have for another CUDA, outside of the default index."""
     if request.cuda is None and request.driver is None:
         return ()
-    asked = {one.package: Version.parse(one.release) for _, one in request.companions if one.release}
+    asked = {one.package: one.release for _, one in request.companions if one.release}
     return tuple(
         row.way
         for row in read(OtherWay)
         if row.framework in asked
-        and VersionSpec.parse(row.versions).holds(asked[row.framework])
+        and rows_allowed(row.framework, f"=={asked[row.framework]}", [(row, VersionSpec.parse(row.versions))])
         and request.platform in row.platforms
         and request.architecture in row.architectures
         and all(row.is_for(gpu.compute_capability) for gpu in request.gpus)

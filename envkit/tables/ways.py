@@ -36,7 +36,7 @@ class OtherWay:
 @table("runtime_code.csv", "framework", "how")
 @record
 class RuntimeCode:
-    """What is known of builds on GPUs although no list of their code exists; `how` follows the name of the framework."""
+    """What is known of builds on GPUs although no list of their code exists; `how` follows their name."""
 
     framework: str
     versions: str  # releases of which it stands; '' for all
