@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
+
+class Architecture(click.Choice):  # type: ignore[type-arg]  # the parameter is newer than the oldest click
+    """A processor; for one that is known not to be covered the error says where its packages are."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
+        """The processor as it is written."""
+        if value not in self.choices:
+            from envkit.solver.not_covered import refuse_architecture
+
+            refuse_architecture(str(value), ARCHITECTURES)
+        return super().convert(value, param, ctx)
+
+
 _OPTIONS = [
     click.option(
         "--framework",
@@ -58,7 +71,7 @@ _OPTIONS = [
         shell_complete=complete_os,
         help="Target OS, e.g. ubuntu22.04, rockylinux9, windows, or wsl.",
     ),
-    click.option("--arch", type=click.Choice(ARCHITECTURES), help="CPU architecture. [default: this machine's]"),
+    click.option("--arch", type=Architecture(ARCHITECTURES), help="CPU architecture. [default: this machine's]"),
     click.option(
         "--gpu",
         "gpus",

@@ -26,14 +26,32 @@ def companion_builds(package: str, spec: str) -> list[CompanionBuilds]:
     return [row for row, _ in rows_allowed(package, spec, own)]
 
 
-def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | None:
-    """Why none of these releases is made for a system, linux or windows; None where one is, or may be."""
+def companion_on_platform(package: str, spec: str, platform: str, architecture: str = "") -> Verdict | None:
+    """Why none of these releases is made for a system, linux or windows, and a processor; None where one may be."""
     rows = companion_builds(package, spec)
-    if not rows or any(platform in row.platforms for row in rows):
+    if not rows or any(platform in row.platforms and _on_processor(row, architecture) for row in rows):
         return None
+    if any(platform in row.platforms for row in rows):
+        made = ", ".join(dict.fromkeys(one for row in rows for one in row.architectures))
+        detail = f"{package}{spec} is built for {made}, not for {architecture}"
+        return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
     known = ", ".join(dict.fromkeys(os_title(one) for row in rows for one in row.platforms))
     detail = f"{package}{spec} is built for {known}, not for {os_title(platform)}"
     return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
+
+
+def _on_processor(row: CompanionBuilds, architecture: str) -> bool:
+    return not (architecture and row.architectures) or architecture in row.architectures
+
+
+def is_made_for(package: str, version: str, platform: str, architecture: str) -> bool:
+    """Whether the libraries of a release are for a system and a processor, as far as that is known."""
+    return companion_on_platform(package, f"=={version}", platform, architecture) is None
+
+
+def is_on_torch_index(package: str, version: str) -> bool:
+    """Whether PyTorch's own index has a release for each CUDA."""
+    return any(row.torch_index for row in companion_builds(package, f"=={version}"))
 
 
 def is_for_usual_torch(package: str, spec: str) -> bool:

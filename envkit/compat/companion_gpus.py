@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat.capability import plain
 from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -23,8 +24,8 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
     rows = (row for row, _ in _allowed(package, spec))
-    lowest = min(rows, key=lambda row: _number(row.min_compute_capability), default=None)
-    if lowest is None or _number(gpu) >= _number(lowest.min_compute_capability):
+    lowest = min(rows, key=lambda row: plain(row.min_compute_capability), default=None)
+    if lowest is None or plain(gpu) >= plain(lowest.min_compute_capability):
         return None
     needs = f"needs compute capability {lowest.min_compute_capability} or higher"
     return Verdict(
@@ -47,7 +48,3 @@ def first_to_need(package: str, spec: str) -> Version | None:
 
 def _allowed(package: str, spec: str) -> list[tuple[CompanionGpus, VersionSpec]]:
     return rows_allowed(package, spec, (pair for pair in _rows() if pair[0].package == package))
-
-
-def _number(capability: ComputeCapability) -> tuple[int, int]:
-    return capability.major, capability.minor

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from envkit.base.versions import ComputeCapability, Version
+from envkit.compat.capability import plain
 from envkit.compat.cuda_line import sources_of, toolkits_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -38,13 +39,9 @@ def code_match(
         return match
     if any(_ptx_fits(gpu, target) for target in ptx or ()):
         return CodeMatch.JIT
-    if minimum is not None and _plain(gpu) < _plain(minimum):
+    if minimum is not None and plain(gpu) < plain(minimum):
         return CodeMatch.NONE
     return CodeMatch.UNKNOWN if sass is None or ptx is None else CodeMatch.NONE
-
-
-def _plain(capability: ComputeCapability) -> tuple[int, int]:
-    return capability.major, capability.minor
 
 
 def _sass_match(gpu: ComputeCapability, targets: Iterable[ComputeCapability]) -> CodeMatch:
@@ -60,10 +57,10 @@ def _sass_match(gpu: ComputeCapability, targets: Iterable[ComputeCapability]) ->
 
 def _ptx_fits(gpu: ComputeCapability, target: ComputeCapability) -> bool:
     if target.specific == "a":
-        return _plain(gpu) == _plain(target)
+        return plain(gpu) == plain(target)
     if target.specific == "f":
         return target.major == gpu.major and target.minor <= gpu.minor
-    return _plain(target) <= _plain(gpu)
+    return plain(target) <= plain(gpu)
 
 
 def gpu_runs_build(
@@ -81,9 +78,8 @@ def gpu_runs_build(
         known = runtime_code(gpu, build)
         if known is not None:
             sources = (*build.sources, *known.sources)
-            return Verdict(
-                "gpu-runs-build", "ok", f"{title} {known.how.replace('{gpu}', label)}", tuple(dict.fromkeys(sources))
-            )
+            told = f"{title} {known.how.replace('{gpu}', label)}"
+            return Verdict("gpu-runs-build", "ok" if known.runs else "fail", told, tuple(dict.fromkeys(sources)))
     status, reason = _build_reason(match, label, build, driver_verdict)
     return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
 
@@ -133,7 +129,7 @@ class ToolkitMatch(str, Enum):
 def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
     """How one toolkit knows a GPU: its compiler's targets, and with them the code inside its libraries."""
     low, high = toolkit.min_compute_capability, toolkit.max_compute_capability
-    if low is not None and _plain(gpu) < _plain(low):
+    if low is not None and plain(gpu) < plain(low):
         return ToolkitMatch.DROPPED
     if toolkit.compute_capabilities is None:
         return _bounded_match(gpu, low, high)
@@ -148,7 +144,7 @@ def _bounded_match(
 ) -> ToolkitMatch:
     if low is None or high is None:
         return ToolkitMatch.UNKNOWN
-    if _plain(gpu) <= _plain(high):
+    if plain(gpu) <= plain(high):
         return ToolkitMatch.TARGET
     return ToolkitMatch.BINARY if gpu.major == high.major else ToolkitMatch.TOO_NEW
 

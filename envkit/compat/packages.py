@@ -148,7 +148,7 @@ def wheels_share_libraries(
         missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
         detail = (
             f"it is not known which CUDA library packages {missing} requires, so it is not known whether {names[0]} "
-            f"and {names[1]} can share an environment"
+            f"and {names[1]} can share an environment; two environments are safe"
         )
         return Verdict(relation, "unknown", detail, sources)
     wanted, others = (requirements_of(row.requires or ()) for row in known)
@@ -160,3 +160,25 @@ def wheels_share_libraries(
     why = f"both packages write {file}" if file else "an environment can contain only one version of a package"
     detail = f"{names[0]} requires {one.line}, but {names[1]} requires {other.line}; {why}"
     return Verdict(relation, "fail", detail, sources)
+
+
+def cudnn_too_old(first: FrameworkBuild, second: FrameworkBuild) -> Verdict | None:
+    """That one of two builds brings an older cuDNN than the other was compiled with; None where neither does.
+
+    A process has one cuDNN, that which is loaded first, and a framework refuses one of a lower minor version.
+    """
+    if first.cuda is None or second.cuda is None or first.cuda.major != second.cuda.major:
+        return None
+    for needing, giving in ((first, second), (second, first)):
+        need, given = needing.cudnn, giving.cudnn
+        if need is None or given is None or need.major != given.major or len(need.parts) < 2 or len(given.parts) < 2:
+            continue
+        if given.release(2) < need.release(2):
+            detail = (
+                f"{title_of(needing)} needs cuDNN {need.release(2)} or newer, and {title_of(giving)} brings "
+                f"{given.release(2)}: a process that imports {giving.framework} first has the older one, with which "
+                f"{needing.framework} cannot use the GPU. Use two environments, or import {needing.framework} first"
+            )
+            sources = tuple(dict.fromkeys((*needing.sources, *giving.sources)))
+            return Verdict("wheels-share-libraries", "warn", detail, sources)
+    return None

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from functools import cache
 
-from envkit.base.versions import ComputeCapability
+from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.compat.capability import plain
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 from envkit.tables.ways import RuntimeCode
 
 
 def runtime_code(gpu: ComputeCapability, build: FrameworkBuild) -> RuntimeCode | None:
-    """Why a build whose code is not on record runs on a GPU that is not below its lowest; None where that is open.
+    """Why a build whose code is not on record runs, or not, on a GPU not below its lowest; None where that is open.
 
     That the CUDA of the build knows the GPU is a relation of its own.
     """
-    row = _rows().get(build.framework)
-    if row is None or build.cuda is None:
-        return None
-    last = row.last_capability
-    return row if last is None or (gpu.major, gpu.minor) <= (last.major, last.minor) else None
+    rows = _rows().get(build.framework, ()) if build.cuda is not None else ()
+    return next((row for row in rows if _is_of(row, build) and _is_for(row, gpu)), None)
+
+
+def _is_of(row: RuntimeCode, build: FrameworkBuild) -> bool:
+    cuda = VersionSpec.parse(row.cuda)
+    return VersionSpec.parse(row.versions).holds(build.version) and build.cuda is not None and cuda.holds(build.cuda)
+
+
+def _is_for(row: RuntimeCode, gpu: ComputeCapability) -> bool:
+    first, last = row.first_capability, row.last_capability
+    return (first is None or plain(gpu) >= plain(first)) and (last is None or plain(gpu) <= plain(last))
 
 
 @cache
-def _rows() -> dict[str, RuntimeCode]:
-    return {row.framework: row for row in read(RuntimeCode)}
+def _rows() -> dict[str, tuple[RuntimeCode, ...]]:
+    found: dict[str, tuple[RuntimeCode, ...]] = {}
+    for row in read(RuntimeCode):
+        found[row.framework] = (*found.get(row.framework, ()), row)
+    return found

@@ -128,7 +128,11 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
     """True for an address that no row has and that speaks of CUDA or the framework: its builds may be others."""
     if wanted.variant:
         return False
-    known = {place for build in builds for place in _places_of(build)}
+    default = {build.package for build in builds if build.on_pypi}
+    suffixed = {build.framework for build in builds if "/whl/cu" in (build.index_url or "")}  # with 2.6.0+cu118
+    # of one number that two indexes have, without a suffix, it is open which build pip takes
+    alone = (build for build in builds if build.framework in suffixed or build.package not in default)
+    known = {place for build in alone for place in _places_of(build)}
     names = {"cuda", wanted.framework, wanted.package}
     return any(
         place.rstrip("/") not in known and any(name in place.lower() for name in names)

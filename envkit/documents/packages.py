@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from envkit._startup.records import record
 from envkit.base.errors import EnvkitError
 from envkit.base.names import requirement_name
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
+from envkit.compat.conda import compiled_by_conda_forge
+from envkit.compat.driver import driver_floors
+from envkit.compat.gpu import CodeMatch, code_match
 from envkit.compat.software import title_of
 from envkit.documents.commands import beyond_packages, plan_commands
 from envkit.solver.model import Plan
 from envkit.solver.pip_calls import PipInstall, plan_calls
+from envkit.tables import Matrix
 
 
 @record
@@ -29,6 +33,8 @@ class PackageList:
     architecture: str = "x86_64"
     platform: str = "linux"
     index_url: str | None = None  # a mirror of the default index
+    cuda: Version | None = None
+    conda_cudas: tuple[str, ...] = ()  # versions of CUDA that run on the driver and the GPUs that were asked for
 
     @property
     def release(self) -> str:
@@ -84,7 +90,26 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         architecture=choice.architecture,
         platform=plan.request.platform,
         index_url=mirrors.index_url,
+        cuda=choice.cuda,
+        conda_cudas=tuple(_conda_cudas(plan)),
     )
+
+
+def _conda_cudas(plan: Plan) -> Iterator[str]:
+    """The CUDA versions of conda-forge that the request's driver and GPUs run, those that were asked for alone."""
+    request, tables = plan.request, Matrix.load()
+    for build in plan.choice.builds:
+        for row in compiled_by_conda_forge(build.framework, build.version):
+            too_old = request.driver is not None and _is_too_old(request.driver, row.cuda, tables)
+            code = {code_match(gpu.compute_capability, row.sass, row.ptx) for gpu in request.gpus}
+            if not too_old and CodeMatch.NONE not in code:
+                yield str(row.cuda)
+
+
+def _is_too_old(driver: Version, cuda: Version, tables: Matrix) -> bool:
+    """Whether a driver does not run a CUDA; one that is named by its branch stands for the newest of that."""
+    lowest = driver_floors(cuda, tables).lowest
+    return lowest is not None and (driver.major < lowest.major if len(driver.parts) == 1 else driver < lowest)
 
 
 def one_file(calls: Sequence[PipInstall]) -> list[str] | None:

@@ -27,6 +27,7 @@ def plan_document(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> dict[s
             "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
             "warnings": list(plan.warnings),
             "rejected": dict(plan.rejected),
+            "background": list(plan.background),
         }
     return {
         "schema": SCHEMA,
@@ -37,6 +38,7 @@ def plan_document(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> dict[s
         "verdicts": [_verdict(verdict) for verdict in plan.verdicts],
         "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
         "warnings": list(plan.warnings),
+        "background": list(plan.background),
     }
 
 

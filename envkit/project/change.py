@@ -7,7 +7,7 @@ from itertools import islice
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
-from envkit.base.names import normalized
+from envkit.base.names import normalized, requirement_name
 from envkit.base.versions import Version, narrowest
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
@@ -15,6 +15,7 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Problem
+from envkit.project.choose import Chosen
 from envkit.project.installable import goes_with_the_rest
 from envkit.project.judge import Judged, is_fault
 from envkit.project.model import Item
@@ -98,12 +99,20 @@ def _attempts(kind: str, text: str, judged: Judged) -> Iterator[Change]:
         if one is None or one.file or wanted.tool != "pip":
             continue
         fit = (other for other in fitting(wanted, build, query) if goes_with_the_rest(wanted, other, have))
-        found = list(islice(fit, _TRIED))
+        found = sorted(islice(fit, _TRIED), key=lambda other: not _is_of_conda(other, wanted, have))
         for other in found:
             if one.index_line and other.index_url and _meets(wanted, build, other):
                 yield _other_index(text, one, other)
         for other in found:
             yield _other_release(kind, text, one, other, judged, wanted)
+
+
+def _is_of_conda(other: FrameworkBuild, wanted: Wanted, have: Chosen) -> bool:
+    """Whether a build loads the CUDA that conda is told to provide next to it; True where it brings its own."""
+    held = have.contents.conda_cuda
+    if held is None or other.cuda is None or other.bundles_cuda or wanted.tool != "pip":
+        return True
+    return held.version.starts_with(other.cuda) or other.cuda.starts_with(held.version)
 
 
 def _meets(wanted: Wanted, build: FrameworkBuild | Problem, other: FrameworkBuild) -> bool:
@@ -149,7 +158,8 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
     suffix = _suffix(build) if kind == "requirements" else ""
     for item, version in _pins(one, build, judged):
         own = suffix if normalized(item.package.name).startswith("torch") else ""
-        new = _rewritten(item.written, f"=={version}{own}")
+        renamed = _other_name(item, build) if item is one else ""
+        new = _rewritten(item.written, f"=={version}{own}", renamed)
         lines = changed.splitlines(keepends=True)
         line = item.package.line + shift
         if not 0 < line <= len(lines):
@@ -202,13 +212,19 @@ def _line_with(line: str, item: Item, new: str, spec: str) -> str:
     return line.replace(item.written, new, 1) if item.written in line else _value_replaced(line, spec)
 
 
-def _rewritten(written: str, spec: str) -> str:
+def _other_name(item: Item, build: FrameworkBuild) -> str:
+    """The name of a build's package where each CUDA has one of its own (cupy-cuda113); '' where it is the same."""
+    name = requirement_name(build.package or "")
+    return "" if normalized(name) == normalized(item.package.name) or "[" in (build.package or "") else name
+
+
+def _rewritten(written: str, spec: str, name: str = "") -> str:
     """A requirement with other versions, its extras and marker kept."""
     found = _WRITTEN.match(written)
     if found is None:
         return written
     marker = written[found.end() :]
-    return f"{found['name'].strip()}{spec}{marker}"
+    return f"{name or found['name'].strip()}{spec}{marker}"
 
 
 _VALUE = regex(r"^([^=\n]*=\s*(?:\{[^}\n]*?version\s*=\s*)?)([\"'])[^\"'\n]*([\"'])")

@@ -58,7 +58,7 @@ def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: 
     python = manifest.python or _python_of(request) or _only_python(manifest.requires_python, matrix)
     groups = {"", *map(normalized, extras)}
     here = [one for one in manifest.items if normalized(one.group) in groups]
-    told = [_holds(one, python, request) for one in here]
+    told = [holds_here(one, python, request) for one in here]
     items = [one for one, verdict in zip(here, told, strict=True) if verdict]
     unsure = tuple(one for one, verdict in zip(here, told, strict=True) if verdict is None)
     items += _brought_along(items)
@@ -104,7 +104,8 @@ def python_allowed(requires: str, line: Version) -> bool:
     return any(allowed.contains(f"{line}.{patch}") for patch in (0, 99))
 
 
-def _holds(one: Item, python: Version | None, request: Request) -> bool | None:
+def holds_here(one: Item, python: Version | None, request: Request) -> bool | None:
+    """Whether a line applies to a Python on the target; None where that cannot be told."""
     if one.package.tool == "conda":
         return True
     platform = "windows" if request.platform == "windows" else "linux"

@@ -24,6 +24,7 @@ from envkit.project.choose import Chosen, chosen, python_allowed
 from envkit.project.companions import companion_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
+from envkit.project.marker_gaps import gap_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
@@ -70,6 +71,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
+    found += gap_findings(manifest, have, query.request, matrix)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return Judged(tuple(sorted(dict.fromkeys(found), key=lambda one: order.get(one.status, 3))), have, query)

@@ -77,6 +77,7 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
         for warning in plan.warnings:
             yield from hang("  - ", warning)
     yield from _alternatives(plan.alternatives, "Alternatives")
+    yield from _background(plan.background)
 
 
 def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
@@ -92,6 +93,15 @@ def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     for warning in plan.warnings:
         yield from hang("  - ", warning)
     yield from _alternatives(plan.alternatives, "Closest working alternatives")
+    yield from _background(plan.background)
+
+
+def _background(sentences: tuple[str, ...]) -> Iterator[str]:
+    if sentences:
+        yield ""
+        yield "Good to know"
+    for sentence in sentences:
+        yield from hang("  - ", sentence)
 
 
 def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:

@@ -85,10 +85,11 @@ def _wanted(query: Query, framework: FrameworkRequest) -> Iterable[int]:
     def has_all(build: FrameworkBuild) -> bool:
         key = build.version.parts, build.on_pypi, build.companions
         if key not in known:
-            known[key] = all(is_beside(one, build, query.request.gpus) for one in beside)
+            known[key] = all(is_beside(one, build, query.request.gpus, other_cuda=asked) for one in beside)
         return bool(known[key])
 
-    known = query.answers("beside", framework.name, beside, query.machine)
+    asked = query.request.cuda is not None  # whose CUDA the default index's package may not be for
+    known = query.answers("beside", framework.name, beside, query.machine, asked)
     return [place for place in places if has_all(builds.builds[place])]
 
 

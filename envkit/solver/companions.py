@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.companion_builds import companion_on_platform
+from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
+from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import allows, meeting, pairs_by_package, required
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice, Conflict
@@ -45,6 +46,8 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
         )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == host]
+    if found[-1].requires == ():
+        return FrameworkRequest(framework, None, (Companion(package, written, release),))
     if not lines:
         told = f"--framework: it is not known which {host} {package} {release} requires."
         raise RequestError(told, f"Plan --framework {framework}, then: python -m pip install {package}=={release}")
@@ -83,10 +86,11 @@ def companion_conflicts(request: Request) -> Iterator[Conflict]:
     platform = WINDOWS if request.platform == WINDOWS else "linux"
     for _, companion in request.companions:
         spec = f"=={companion.release}" if companion.release else companion.asked
-        other = companion_on_platform(companion.package, spec, platform)
+        other = companion_on_platform(companion.package, spec, platform, request.architecture)
         if other is not None:
             asked = f"{companion.package}{companion.asked}"
-            yield Conflict((asked, request.platform), other.detail, other.sources)
+            here = request.architecture if request.platform == "linux" else request.platform
+            yield Conflict((asked, here), other.detail, other.sources)
         for gpu in request.gpus:
             verdict = companion_on_gpu(companion.package, spec, gpu.compute_capability, name=str(gpu))
             if verdict is not None:
@@ -97,14 +101,15 @@ def companion_conflicts(request: Request) -> Iterator[Conflict]:
 def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
     """What a plan says of the packages that were asked for by name and are not among those that it installs."""
     for companion, build in _asked(choice, request):
-        release = release_for(companion, build.version, request.gpus)
+        release = _release_here(companion, build, choice, request)
         if companion.asked.startswith("=") and not _same(companion):
             asked = f"{companion.package}{companion.asked}"
             yield f"{asked} is not known to envkit; {companion.package} {release} was used instead"
     for pinned in installed_after(choice, request):
+        place = index_after(pinned, choice, request)
         yield (
             f"This plan resolves the packages that {pinned.replace('==', ' ')} requires; {pinned} itself is installed "
-            f"after them: python -m pip install {pinned}"
+            f"after them: python -m pip install {pinned}{f' --index-url {place}' if place else ''}"
         )
 
 
@@ -113,9 +118,29 @@ def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
     pinned = (
         (f"{companion.package}=={release}", build)
         for companion, build in _asked(choice, request)
-        if (release := release_for(companion, build.version, request.gpus))
+        if (release := _release_here(companion, build, choice, request))
     )
     return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
+
+
+def index_after(requirement: str, choice: Choice, request: Request) -> str | None:
+    """PyTorch's own index for a package that it has for the CUDA of the build; None for the default index."""
+    package, _, version = requirement.partition("==")
+    builds = (build for companion, build in _asked(choice, request) if companion.package == package)
+    build = next(builds, None)
+    return build.index_url if build is not None and is_on_torch_index(package, version) else None
+
+
+def _release_here(companion: Companion, build: FrameworkBuild, choice: Choice, request: Request) -> str:
+    """The release for a build that also has a wheel for the plan's Python and system, where one has."""
+    platform = WINDOWS if request.platform == WINDOWS else "linux"
+
+    def has_one(version: str) -> bool:
+        rows = wheels_of(companion.package, f"=={version}")
+        held = any(has_wheel(row, platform, choice.architecture, choice.python) for row in rows)
+        return (held or not rows) and is_made_for(companion.package, version, platform, choice.architecture)
+
+    return release_for(companion, build.version, request.gpus, has_one)
 
 
 def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:
@@ -125,35 +150,42 @@ def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, Framew
             yield companion, build
 
 
-def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu]) -> str:
+def release_for(
+    companion: Companion, torch: Version, gpus: Iterable[TargetGpu], wanted: Callable[[str], bool] | None = None
+) -> str:
     """The release that was taken, otherwise the newest that is made for a torch and runs on the GPUs; '' where none is.
 
     An open bound of an older release says nothing of the torch that came after it.
     """
     rows, host = pairs_by_package()[companion.package], host_of(companion.package) or ""
-    fitting = (
+    fitting = [
         row.version
         for row in reversed(rows)
         if allows((row,), host, torch)
         and (row is rows[-1] or any(line.package == host and _is_bounded(line.spec) for line in required(row)))
         and not no_release_runs(row.package, f"=={row.version}", (gpu.compute_capability for gpu in gpus))
-    )
-    return companion.release or next(fitting, "")
+    ]
+    best = (version for version in fitting if wanted is None or wanted(version))
+    return companion.release or next(best, next(iter(fitting), ""))
 
 
 def _is_bounded(spec: VersionSpec) -> bool:
     return spec.exact is not None or any(sign in _BOUNDS for sign, _ in spec.clauses)
 
 
-def is_beside(companion: Companion, build: FrameworkBuild, gpus: Iterable[TargetGpu]) -> bool:
+def is_beside(
+    companion: Companion, build: FrameworkBuild, gpus: Iterable[TargetGpu], *, other_cuda: bool = False
+) -> bool:
     """Whether a package can be installed next to a build.
 
     The default index has it compiled for the default index's build of the one torch that it requires, and its
-    libraries of CUDA; it loads no others.
+    libraries of CUDA; it loads no others. With `other_cuda` PyTorch's own index counts, where it has the package too.
     """
     release = release_for(companion, build.version, gpus)
     if not release or build.on_pypi or _is_listed(companion.package, build):
         return bool(release)
+    if other_cuda and build.index_url and is_on_torch_index(companion.package, release):
+        return True
     rows = (row for row in pairs_by_package()[companion.package] if row.version == release)
     host = host_of(companion.package)
     return not any(line.package == host and line.spec.exact for row in rows for line in required(row))

@@ -44,8 +44,16 @@ def _shrunk(query: Query, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _explained(query: Query, group: tuple[Part, ...]) -> Conflict:
-    verdict = _reason(_only(query, group))
+    verdict = _reason(_only(query, _with_frameworks(query, group)))
     return Conflict(tuple(part.label for part in group), verdict.detail, verdict.sources)
+
+
+def _with_frameworks(query: Query, group: tuple[Part, ...]) -> tuple[Part, ...]:
+    """A driver that runs no CUDA at all, with the frameworks: what theirs need says more than the oldest toolkit."""
+    if [part.option for part in group] != ["driver"]:
+        return group
+    frameworks = tuple(part for part in parts_of(query.request) if part.option == "framework")
+    return (*frameworks, *group) if not feasible(_only(query, (*frameworks, *group))) else group
 
 
 def _reason(query: Query) -> Verdict:

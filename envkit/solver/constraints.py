@@ -105,7 +105,27 @@ def _cuda(query: Query, build: FrameworkBuild) -> bool | None:
 
 def _other_cuda(query: Query, build: FrameworkBuild) -> Verdict:
     detail = f"{build.named} is built for CUDA {build.cuda}, not {query.request.cuda}"
+    beside = _made_beside(query, build)
+    if beside:
+        detail = f"{beside} of the default index is made for {title_of(build)}, not for CUDA {query.request.cuda}"
     return Verdict("cuda-version", "fail", detail, build.sources)
+
+
+def _made_beside(query: Query, build: FrameworkBuild) -> str:
+    """The package asked for next to a framework for whose sake its build for the CUDA asked for is passed over."""
+    asked = [companion for name, companion in query.request.companions if name == build.framework]
+    if not asked:
+        return ""
+    from envkit.solver.companions import is_beside
+
+    gpus = query.request.gpus
+    others = [
+        other
+        for other in query.knowledge.build_set(build.framework).builds
+        if other.version == build.version and _cuda(query, other)
+    ]
+    passed = (one for one in asked if any(not is_beside(one, other, gpus, other_cuda=True) for other in others))
+    return next((f"{one.package} {one.release}".rstrip() for one in passed), "")
 
 
 def _no_cuda(relation: str) -> Callable[[Query, FrameworkBuild], Verdict]:
@@ -177,7 +197,10 @@ def _code(query: Query, build: FrameworkBuild) -> bool | None:
     if CodeMatch.UNKNOWN in matches:
         from envkit.compat.runtime_code import runtime_code
 
-        return True if all(runtime_code(gpu.compute_capability, build) for gpu in query.request.gpus) else None
+        known = [runtime_code(gpu.compute_capability, build) for gpu in query.request.gpus]
+        if any(row is not None and not row.runs for row in known):
+            return False
+        return None if None in known else True
     return None if build.cuda is None else True
 
 
@@ -186,9 +209,11 @@ _CODE_ORDER = list(CodeMatch)
 
 def _no_code(query: Query, build: FrameworkBuild) -> Verdict:
     matches = [query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus]
-    worst = query.request.gpus[max(range(len(matches)), key=lambda place: _CODE_ORDER.index(matches[place]))]
+    order = sorted(range(len(matches)), key=lambda place: -_CODE_ORDER.index(matches[place]))
     level = "" if query.can_compile_ptx(build) else "minor-version-compatibility"
-    return gpu_runs_build(worst.compute_capability, build, driver_verdict=level, name=str(worst))
+    gpus = (query.request.gpus[place] for place in order)
+    told = [gpu_runs_build(gpu.compute_capability, build, driver_verdict=level, name=str(gpu)) for gpu in gpus]
+    return next((verdict for verdict in told if verdict.status == "fail"), told[0])
 
 
 def _kernels(query: Query, build: FrameworkBuild) -> bool | None:
@@ -233,7 +258,7 @@ CUDNN_VERSION = Constraint(
 )
 CODE = Constraint(
     "gpu-runs-build",
-    ("framework", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
+    ("framework", "version", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
     lambda query: query.machine if query.request.gpus else None,
     _code,
     _no_code,

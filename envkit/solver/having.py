@@ -14,6 +14,14 @@ from envkit.solver.solve import resolve
 
 
 def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
+    """`_having`, with what the tables say about the parts of the request."""
+    from envkit.solver.background import background
+
+    plan = _having(request, matrix)
+    return replace(plan, background=background(request, matrix))
+
+
+def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     """A plan for packages of that CUDA; where there are none, for packages that run on a driver which reports it.
 
     A package that provides its CUDA needs a driver and nothing else, so a CUDA that none was built for may be on the
@@ -50,7 +58,7 @@ def _with_backend(request: Request, matrix: Tables) -> Plan | None:
     alive = [row for name in givers if (row := matrix.framework(name)) is not None and not row.archived]
     for row in alive:
         both = replace(request, frameworks=(*request.frameworks, FrameworkRequest(row.name)))
-        plan = resolve_having(both, matrix)
+        plan = _having(both, matrix)
         if isinstance(plan, Plan):
             others = " or ".join(f"--framework {other.name}" for other in alive if other is not row)
             names = request.frameworks[0].name

@@ -9,10 +9,10 @@ from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
-from envkit.solver.other_ways import other_ways
+from envkit.solver.other_ways import other_ways, ways_of_companions
 from envkit.solver.query import Query
 from envkit.solver.request import Request
-from envkit.tables.jetson import JetsonWheel
+from envkit.tables.jetson import JetsonImages, JetsonWheel
 from envkit.tables.loader import read
 from envkit.tables.rows import JetPack
 
@@ -75,6 +75,12 @@ def _wheels(request: Request) -> Iterator[str]:
             yield f"{_maker(row)} {framework.name} {row.version} for {where}: {_installing(row)}"
 
 
+def _images(request: Request) -> tuple[str, ...]:
+    """Which images the boards take, by what is installed on them."""
+    majors = {row.l4t.major for row in _releases(request)}
+    return tuple(row.told for row in read(JetsonImages) if row.l4t in majors)
+
+
 def _maker(row: JetsonWheel) -> str:
     return "The Jetson Zoo's" if "jetson-zoo" in row.sources else "NVIDIA's"
 
@@ -93,9 +99,11 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     if refused is not None:
         gpu, verdict = refused
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
-    notes = (_FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
+    images = _images(request) if request.container else ()
+    notes = (*images, _FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
-        notes = (*_wheels(request), *other_ways(Query(request, knowledge)), *notes)
+        ways = (*other_ways(Query(request, knowledge)), *ways_of_companions(request))
+        notes = (*_wheels(request), *ways, *notes)
         return NoPlan(request, tuple(_package_conflicts(request, knowledge)), warnings=notes)
     unknown = Verdict("platform", "unknown", _FROM_JETPACK)
     return Plan(

@@ -77,6 +77,7 @@ class Plan:
     verdicts: tuple[Verdict, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     warnings: tuple[str, ...] = ()
+    background: tuple[str, ...] = ()  # what the tables say about the parts of the request besides this plan
 
 
 @record
@@ -88,3 +89,4 @@ class NoPlan:
     alternatives: tuple[Alternative, ...] = ()
     warnings: tuple[str, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)  # relation -> candidates it ruled out
+    background: tuple[str, ...] = ()  # what the tables say about the parts of the request

@@ -10,12 +10,13 @@ from envkit.base.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
     from envkit.tables.names import NotCovered
 
 
-def unknown_framework(name: str, matrix: Matrix) -> RequestError:
-    """The error for a framework of this name, which has no table."""
+def unknown_framework(name: str, matrix: Matrix, words: RequestWords) -> RequestError:
+    """The error for a framework of this name, which has no table, with what is known of it beside `words`."""
     row = next(_rows("framework", name), None)
     if row is None:
         names = [framework.name for framework in matrix.frameworks]
@@ -24,7 +25,11 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
     if row.instead and row.compiled:
         hint += "; where it is compiled, nvcc has to be of the major of that one's CUDA"
     hint = f"{hint}. {row.look[0].upper()}{row.look[1:]}".removeprefix(". ") if row.look else hint
-    return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
+    from envkit.solver.not_covered_facts import facts_of
+
+    known = "; ".join(facts_of(name, words, matrix))
+    told = f"{known[:1].upper()}{known[1:]}. " if known else ""
+    return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
 
 
 def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> RequestError:
@@ -35,6 +40,17 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     look = f"; for this one see {row.instead}" if row.instead else "."
     return RequestError(
         f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
+    )
+
+
+def refuse_architecture(name: str, known: Iterable[str]) -> None:
+    """Raises RequestError for a processor that is known to have no packages."""
+    row = next(_rows("architecture", name), None)
+    if row is None:
+        return
+    raise RequestError(
+        f"--arch: envkit plans for {' and '.join(known)}, not for {name} ({row.title}).",
+        f"{row.look[0].upper()}{row.look[1:]}: {row.instead}",
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import rows_allowed
 from envkit.compat.software import title_of
 from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.query import Query
-from envkit.solver.request import FrameworkRequest
+from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.search import feasible, select
 from envkit.tables.loader import read
 from envkit.tables.ways import OtherWay
@@ -32,6 +33,29 @@ def _ways(query: Query) -> Iterator[str]:
                 and _for_gpus(row, query)
             ):
                 yield row.way
+
+
+def ways_of_companions(request: Request) -> tuple[str, ...]:
+    """What is known to work in place of the packages next to a framework, on the GPUs of a request."""
+    names = {companion.package for _, companion in request.companions}
+    rows = (row for row in read(OtherWay) if row.framework in names and request.platform in row.platforms)
+    return tuple(row.way for row in rows if any(row.is_for(gpu.compute_capability) for gpu in request.gpus))
+
+
+def other_cudas(request: Request) -> tuple[str, ...]:
+    """What the makers of the packages next to a framework have for another CUDA, outside of the default index."""
+    if request.cuda is None and request.driver is None:
+        return ()
+    asked = {one.package: one.release for _, one in request.companions if one.release}
+    return tuple(
+        row.way
+        for row in read(OtherWay)
+        if row.framework in asked
+        and rows_allowed(row.framework, f"=={asked[row.framework]}", [(row, VersionSpec.parse(row.versions))])
+        and request.platform in row.platforms
+        and request.architecture in row.architectures
+        and all(row.is_for(gpu.compute_capability) for gpu in request.gpus)
+    )
 
 
 def _together(query: Query) -> Iterator[str]:

@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.solver.not_covered import refuse_system, unknown_framework
+from envkit.solver.not_covered import refuse_architecture, refuse_system, unknown_framework
 from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
@@ -37,7 +37,7 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     gpus = tuple(parse_gpu(text, matrix) for text in words.gpus)
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
-        frameworks=_merged(parse_framework(text, matrix) for text in words.frameworks),
+        frameworks=_merged(parse_framework(text, matrix, words) for text in words.frameworks),
         cuda=spec(
             "--cuda",
             None if words.cuda is None else cuda_words(words.cuda),
@@ -76,6 +76,7 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
     """The processor asked for, otherwise the one that a GPU is built onto. Raises RequestError where they differ."""
     if asked is not None and asked not in ARCHITECTURES:
+        refuse_architecture(asked, ARCHITECTURES)
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
         if gpu.architecture and asked and asked != gpu.architecture:
@@ -109,8 +110,11 @@ def parse_python(text: str, matrix: Matrix) -> VersionSpec:
     return _known(spec, "--python", lines)
 
 
-def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
-    """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version."""
+def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None) -> FrameworkRequest:
+    """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version.
+
+    `words` are those of the whole request, which decide what is told of software that has no table.
+    """
     match = _FRAMEWORK.fullmatch(text.strip())
     if match and match.group(2) and "+" in match.group(2):
         plain, _, build = text.partition("+")
@@ -127,7 +131,7 @@ def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
         companion = companion_words(match.group(1), match.group(2))
         if companion is not None:
             return companion
-        raise unknown_framework(match.group(1), matrix)
+        raise unknown_framework(match.group(1), matrix, words or RequestWords())
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))

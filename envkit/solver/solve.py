@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.base.platforms import JETSON, WINDOWS
+from envkit.base.platforms import JETSON, WINDOWS, WSL
 from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
@@ -31,18 +31,24 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         server = as_server(request)
         return jetson_plan(request, knowledge) if server is None else thor_told(resolve(server, matrix))
+    if request.platform == WSL and request.driver is not None:
+        from envkit.solver.wsl import refused_driver
+
+        if refused := refused_driver(request.driver):
+            return NoPlan(request, (refused,))
     if any(request.companions):
         from envkit.solver.companions import companion_conflicts
+        from envkit.solver.other_ways import ways_of_companions
 
         if clashing := tuple(companion_conflicts(request)):
-            return NoPlan(request, clashing, _linux_inside(request, matrix))
+            return NoPlan(request, clashing, _linux_inside(request, matrix), ways_of_companions(request))
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:
         from envkit.solver.conflicts import conflicts, rejected_by
-        from envkit.solver.other_ways import other_ways
+        from envkit.solver.other_ways import other_cudas, other_ways
 
-        ways = other_ways(query)
+        ways = (*other_cudas(request), *other_ways(query))
         return NoPlan(
             request,
             conflicts=conflicts(query),

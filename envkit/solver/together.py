@@ -8,6 +8,7 @@ from functools import cached_property
 from envkit.compat.packages import (
     Requirement,
     brings_cuda,
+    cudnn_too_old,
     demands_on,
     libraries_of,
     requirement_met,
@@ -56,7 +57,9 @@ class Together:
                 yield broken
         if brings_cuda(first) and brings_cuda(second):
             needs = (self.libraries_of(first), self.libraries_of(second))
-            yield wheels_share_libraries(first, second, needs, self._tables)
+            shared = wheels_share_libraries(first, second, needs, self._tables)
+            older = cudnn_too_old(first, second) if shared.status == "unknown" else None
+            yield from (shared,) if older is None else (shared, older)
 
     def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
         """What builds of the other frameworks can see of a build: two alike go with the same ones.

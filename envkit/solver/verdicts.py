@@ -145,6 +145,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
         return
     if query.request.container:
         yield _image_verdict(choice, system, query)
+        yield from _image_driver_verdict(choice, query)
     elif toolkit is not None:
         yield runfile_on_os(system, toolkit, query.knowledge.tables.toolkits)
     if toolkit is not None:
@@ -179,6 +180,27 @@ def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Ver
     line = choice.toolkit.release
     detail = f"no supported image has CUDA {line} on {system.title}: the plan starts from the plain {plain} image"
     return Verdict("image-on-os", "warn", detail)
+
+
+def _image_driver_verdict(choice: Choice, query: Query) -> Iterator[Verdict]:
+    """That an image of nvidia/cuda refuses the driver, although minor-version compatibility covers its CUDA."""
+    image, driver = choice.base_image, query.driver
+    if image is None or image.cuda is None or driver is None:
+        return
+    from envkit.compat.image_driver import image_admits
+
+    cuda = image.cuda
+    admitted = image_admits(cuda, driver, query.request.gpus, query.knowledge.tables)
+    floor = query.knowledge.floors(cuda, query.request.platform).native
+    if admitted is True or floor is None or driver >= floor:
+        return
+    how = "refuses" if admitted is False else "may refuse"
+    detail = (
+        f"an image for CUDA {cuda.release(2)} {how} driver {driver}: it asks for cuda>={cuda.release(2)}, which is "
+        f"driver {floor}, and its containers then stop with an unsatisfied condition. Data center GPUs have "
+        "cuda-compat for certain older branches; GeForce cards need the newer driver or an image for an older CUDA"
+    )
+    yield Verdict("image-on-os", "warn", detail, image.sources)
 
 
 def _module_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:

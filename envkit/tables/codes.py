@@ -46,6 +46,19 @@ class ErrorCode:
     sources: tuple[str, ...]
 
 
+@table("visual_studio.csv", "cuda_from")
+@record
+class VisualStudio:
+    """The releases of Visual Studio that the compilers of several CUDA release lines take."""
+
+    cuda_from: Version
+    cuda_to: Version
+    first: int | None
+    last: int
+    last_update: Version | None  # the last one of it that they take; None for any
+    sources: tuple[str, ...]
+
+
 @table("module_flavors.csv", "family", "chip")
 @record
 class ModuleFlavor:

@@ -20,3 +20,13 @@ class JetsonWheel:
     file: str
     url: str
     sources: tuple[str, ...]
+
+
+@table("jetson_images.csv", "l4t")
+@record
+class JetsonImages:
+    """Which images boards with this major release of L4T take."""
+
+    l4t: int
+    told: str
+    sources: tuple[str, ...]

@@ -28,6 +28,7 @@ class CondaCode:
     framework: str
     cuda: Version
     first: Version  # release of the framework that it is certainly compiled for
+    last: Version | None  # and the last; None: also the newest
     sass: tuple[ComputeCapability, ...]
     ptx: tuple[ComputeCapability, ...]
     sources: tuple[str, ...]
@@ -64,6 +65,7 @@ class CompanionBuilds:
     package: str
     versions: str  # <0.43
     platforms: tuple[str, ...]  # linux, windows
+    architectures: tuple[str, ...]  # x86_64; none: not known
     torch_index: bool  # PyTorch's own index has it for each CUDA; otherwise it is made for the default index's torch
     sources: tuple[str, ...]
 

@@ -33,13 +33,17 @@ class OtherWay:
         )
 
 
-@table("runtime_code.csv", "framework")
+@table("runtime_code.csv", "framework", "how")
 @record
 class RuntimeCode:
-    """A framework whose builds run on GPUs although no list of their code exists; `how` follows its name."""
+    """What is known of builds on GPUs although no list of their code exists; `how` follows their name."""
 
     framework: str
+    versions: str  # releases of which it stands; '' for all
+    cuda: str  # and the CUDA of their builds
+    first_capability: ComputeCapability | None
     last_capability: ComputeCapability | None  # None: as far as its CUDA goes
+    runs: bool
     how: str
     sources: tuple[str, ...]
 

@@ -71,9 +71,9 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["recommend"], 78),
-        (["resolve", "--framework", "pytorch"], 111),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 152),
+        (["recommend"], 79),
+        (["resolve", "--framework", "pytorch"], 118),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 153),
         (["dockerfile", "--framework", "tensorflow"], 158),
         (["explain", "no-gpu-on-pci"], 73),
     ],

@@ -25,6 +25,7 @@ CHANGES = {
     ("llava/pyproject.toml", AMPERE): ('"torch==2.4.1", "torchvision"',),  # its bitsandbytes ends with CUDA 12.1
     ("setup-constant/setup.py", AMPERE): ('"torch==2.10.0"',),
     ("setup-old/setup.py", AMPERE): ("torch==1.13.0",),
+    ("cupy-of-another-cuda/environment.yml", '--gpu "GeForce RTX 3090"'): ("cupy-cuda113==9.6.0",),
 }
 
 

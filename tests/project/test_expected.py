@@ -24,6 +24,7 @@ FIRST = {
     "index": "project.not-on-index",
     "invalid": "project.invalid-requirement",
     "numpy": "project.numpy-not-for-framework",
+    "marker": "project.marker-gap",
 }
 
 

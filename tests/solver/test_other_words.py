@@ -54,7 +54,6 @@ def test_every_cuda_in_the_data_is_understood_as_wheels_write_it(matrix: Matrix)
         (RequestWords(gpus=("Radeon RX 7900 XTX",)), "rocm.docs.amd.com"),
         (RequestWords(frameworks=("torchvision==9.9",)), "not known to envkit"),
         (RequestWords(frameworks=("vllm==0.9.1rc1",)), "not known to envkit"),
-        (RequestWords(frameworks=("bitsandbytes==0.42.0",)), "which torch bitsandbytes 0.42.0 requires"),
         (RequestWords(frameworks=("xformers==1e9",)), "not a version that pip understands"),
         (RequestWords(frameworks=("vllm>=0.8,==x",)), "not a version that pip understands"),
         (RequestWords(frameworks=("torch==2.7.0rc1",)), "not a version"),

@@ -69,7 +69,7 @@ def test_build_verdicts_say_what_the_build_holds() -> None:
 def test_builds_without_lists() -> None:
     jax = build("0.4.30", "12", framework="jax", minimum="5.2")
     assert gpu_runs_build(cc("8.0"), jax).status == "ok"  # XLA compiles for the GPU
-    assert gpu_runs_build(cc("8.0"), build("2.6", "12", framework="paddlepaddle", minimum="5.2")).status == "unknown"
+    assert gpu_runs_build(cc("8.0"), build("2.0", "12", framework="paddlepaddle", minimum="5.2")).status == "unknown"
     refused = gpu_runs_build(cc("3.7"), jax)
     assert refused.status == "fail" and "needs compute capability 5.2" in refused.detail
     cpu = gpu_runs_build(cc("8.0"), build("1.0", None, cpu_only=True))

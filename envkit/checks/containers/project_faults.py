@@ -123,6 +123,16 @@ SYSTEM_CUDA = image_fault(
     fix="Install the CUDA and cuDNN that the release was built for, or a release that includes them.",
     references=(_COMPATIBILITY,),
 )
+MARKER_GAP = image_fault(
+    "project.marker-gap",
+    title="No line for a framework applies to the target's Python",
+    doc="""If a file has lines for a framework under markers, one of them applies to every Python that it allows.
+
+    Lines such as `python_version < "3.12"` and `>= "3.13"` leave a gap: there the project is installed without the
+    framework, and without an error.""",
+    fix="Let the markers of the lines meet.",
+    references=("https://packaging.python.org/en/latest/specifications/dependency-specifiers/",),
+)
 NOT_JUDGED = image_fault(
     "project.not-judged",
     title="Part of the file could not be checked",

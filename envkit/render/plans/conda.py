@@ -6,9 +6,8 @@ from json import dumps
 
 from envkit.base.names import requirement_name
 from envkit.base.versions import Version
+from envkit.compat.conda import channel_build, compiled_by_conda_forge, last_of_channel
 from envkit.documents.packages import PackageList, in_one_file
-from envkit.tables.loader import read
-from envkit.tables.pairs import CondaCode
 
 _FRAMEWORK, _PACKAGE = "pytorch", "torch"
 
@@ -17,15 +16,33 @@ def _compiled_by_conda_forge(packages: PackageList) -> list[str]:
     """That conda-forge has builds of its own, by CUDA, which hold code for other GPUs than the wheels."""
     lines = [line for line, _ in packages.requirements if requirement_name(line) == _PACKAGE]
     release = Version.find(lines[0].partition("==")[2]) if lines else None
-    rows = [row for row in read(CondaCode) if row.framework == _FRAMEWORK]
-    *others, newest = [str(row.cuda) for row in rows if release is not None and row.first <= release] or [""]
-    if not newest:
+    if release is None:
         return []
+    told = _of_channel(release, packages)
+    rows = [row for row in compiled_by_conda_forge(_FRAMEWORK, release) if str(row.cuda) in packages.conda_cudas]
+    *others, newest = [str(row.cuda) for row in rows] or [""]
+    if not newest:
+        return told
     beside = f" (or {', '.join(others)})" if others else ""
+    build = newest.replace(".", "")
     return [
+        *told,
         f"# conda-forge also compiles it: pytorch-gpu with cuda-version={newest}{beside}.",
+        f"# By its build string: conda install -c conda-forge 'pytorch={release}=cuda{build}*'",
         f"# Where conda sees no GPU, it takes the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
     ]
+
+
+def _of_channel(release: Version, packages: PackageList) -> list[str]:
+    """The command for PyTorch's own channel, or where it ended."""
+    last = last_of_channel(_FRAMEWORK)
+    if last is not None and release > last:
+        return [f"# The pytorch channel ended with {last}: newer releases come from pip or conda-forge."]
+    row = channel_build(_FRAMEWORK, release, packages.cuda)
+    if row is None:
+        return []
+    channels = " ".join(f"-c {channel}" for channel in row.channels)
+    return [f"# The pytorch channel has it too: conda install {' '.join(row.requirements)} {channels}"]
 
 
 def written(packages: PackageList) -> str:

@@ -1,0 +1,227 @@
+"""What an expert adds to an answer: which releases there are for a CUDA, a Python, a GPU, and what goes with them.
+
+The tables know it all; a plan shows one row of it. Each sentence is about a part of the request that the user wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import record
+from envkit.base.platforms import JETSON, WINDOWS, WSL
+from envkit.base.versions import Version
+from envkit.compat.driver import driver_floors
+from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
+from envkit.compat.tables import Tables
+from envkit.solver.companion_facts import companion_facts
+from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
+from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+from envkit.solver.toolkit_facts import toolkit_facts
+from envkit.tables.rows import FrameworkBuild, framework_title
+
+
+def background(request: Request, tables: Tables) -> tuple[str, ...]:
+    """Sentences next to a plan or a refusal, each once."""
+    frameworks = (one for framework in request.frameworks for one in _of(framework, request, tables))
+    return tuple(dict.fromkeys((*frameworks, *toolkit_facts(request, tables))))
+
+
+@record
+class _Subject:
+    """A framework of a request, with its builds for the system and processor."""
+
+    framework: FrameworkRequest
+    builds: tuple[FrameworkBuild, ...]
+    request: Request
+    tables: Tables
+    newest: Version  # release of the framework, for whatever system
+
+    @property
+    def title(self) -> str:
+        return framework_title(self.framework.name)
+
+    @property
+    def wanted(self) -> list[FrameworkBuild]:
+        """The builds of the releases that were asked for."""
+        spec = self.framework.spec
+        return [build for build in self.builds if spec is None or spec.holds(build.version)]
+
+    @property
+    def exact(self) -> Version | None:
+        """The release or line that was asked for."""
+        return self.framework.spec.exact if self.framework.spec is not None else None
+
+
+def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterator[str]:
+    every = [build for build in tables.builds(framework.name) if not (build.cpu_only or build.yanked)]
+    if not every:
+        return
+    if request.platform == JETSON:  # whose packages are in no index
+        yield from companion_facts(framework, every, request)
+        return
+    builds = tuple(builds_here(framework.name, request, tables))
+    one = _Subject(framework, builds, request, tables, max(build.version for build in every))
+    yield from _of_release(one)
+    yield from _for_cuda(one)
+    yield from _for_cudnn(one)
+    yield from _for_python(one)
+    for gpu in request.gpus:
+        yield from _for_gpu(one, gpu)
+    if request.platform in (WINDOWS, WSL):
+        yield from _on_windows(one, every)
+    yield from companion_facts(framework, list(builds), request)
+
+
+# ---- a release
+
+
+def _of_release(one: _Subject) -> Iterator[str]:
+    """The CUDAs, cuDNNs, drivers, and Pythons of the release line that was asked for."""
+    cudas = sorted({build.cuda for build in one.wanted if build.cuda is not None})
+    if one.exact is None or not cudas:
+        return
+    parts = ", ".join(f"{cuda}{_needs(cuda, one)}" for cuda in cudas)
+    pythons = listed(python for build in one.wanted for python in build.pythons)
+    releases = releases_of(one.wanted)
+    number = str(releases[0]) if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+    yield f"{one.title} {number} is built for CUDA {parts}" + (f"; for Python {pythons}" if pythons else "")
+
+
+def _needs(cuda: Version, one: _Subject) -> str:
+    """The cuDNN and driver of a CUDA in words: ` (cuDNN 8.0, driver 450.36.06 or newer)`."""
+    lines = listed(_line(build.cudnn) for build in one.wanted if build.cuda == cuda and build.cudnn is not None)
+    floors = driver_floors(cuda, one.tables, one.request.platform)
+    lowest = floors.minor_version or floors.native
+    parts = [f"cuDNN {lines}"] if lines else []
+    parts += [f"driver {lowest} or newer"] if lowest else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _line(version: Version) -> Version:
+    return version.release(2) if len(version.parts) > 1 else version
+
+
+# ---- the releases for a CUDA, a cuDNN, a Python, a GPU
+
+
+def _cuda_line(request: Request) -> Version | None:
+    asked = request.cuda.exact if request.cuda is not None else None
+    return _line(asked) if asked is not None else None
+
+
+def _for_cuda(one: _Subject) -> Iterator[str]:
+    line = _cuda_line(one.request)
+    if line is None or not any(build.cuda for build in one.builds):
+        return
+    if one.exact is not None and any(_is_for(build, line) for build in one.wanted):
+        return
+    found = spans_in_words(one.builds, lambda build: _is_for(build, line), one.newest)
+    if found:
+        yield f"{one.title} releases for CUDA {line}: {found}"
+        return
+    known = sorted({build.cuda for build in one.builds if build.cuda is not None})
+    near = (*[cuda for cuda in known if cuda < line][-1:], *[cuda for cuda in known if cuda > line][:1])
+    told = " and ".join(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
+    yield f"no release of {one.title} is built for CUDA {line}{place_in_words(one.request)}; the nearest are {told}"
+
+
+def _releases_for(cuda: Version, one: _Subject) -> str:
+    return spans_in_words(one.builds, lambda build: build.cuda == cuda, one.newest)
+
+
+def _cudnn_of(cuda: Version, one: _Subject) -> str:
+    lines = listed(_line(build.cudnn) for build in one.builds if build.cuda == cuda and build.cudnn is not None)
+    return f" with cuDNN {lines}" if lines else ""
+
+
+def _is_for(build: FrameworkBuild, line: Version) -> bool:
+    """Whether a build is made for a CUDA release line: one for 12 is for each of 12, within what it states."""
+    own, low, high = build.cuda, build.cuda_min, build.cuda_max
+    if own is None:
+        return False
+    if low is not None and high is not None and low <= line <= high:
+        return True
+    if not (line.starts_with(own) or own.starts_with(line)):
+        return False
+    return len(own.parts) > 1 or not ((low and line < low) or (high and line > high))
+
+
+_MOST_CUDNNS = 6
+
+
+def _for_cudnn(one: _Subject) -> Iterator[str]:
+    """The releases by the cuDNN that they are made for, of the major version that was asked for and its neighbors."""
+    asked, cuda = one.request.cudnn, _cuda_line(one.request)
+    if asked is None or asked.exact is None:
+        return
+    major = asked.exact.major
+    fitting = [build for build in one.builds if cuda is None or _is_for(build, cuda)] or list(one.builds)
+    lines = sorted({_line(build.cudnn) for build in fitting if build.cudnn is not None})
+    near = [line for line in lines if abs(line.major - major) <= 1][:_MOST_CUDNNS]
+    if near:
+        each = "; ".join(f"cuDNN {line}: {_releases_with(line, fitting, one)}" for line in near)
+        yield f"{one.title} releases by cuDNN (a newer minor version will do): {each}"
+
+
+def _releases_with(cudnn: Version, builds: list[FrameworkBuild], one: _Subject) -> str:
+    return spans_in_words(builds, lambda build: build.cudnn is not None and _line(build.cudnn) == cudnn, one.newest)
+
+
+def _for_python(one: _Subject) -> Iterator[str]:
+    asked = one.request.python.exact if one.request.python is not None else None
+    if asked is None or "python" not in one.request.asked:
+        return
+    python, place = asked.release(2), place_in_words(one.request)
+    found = spans_in_words(one.builds, lambda build: python in build.pythons, one.newest)
+    if found:
+        yield f"{one.title} releases for Python {python}{place}: {found}"
+    elif any(build.pythons for build in one.builds):
+        yield f"no release of {one.title} is known to have GPU packages for Python {python}{place}"
+
+
+_RUNS = (CodeMatch.NATIVE, CodeMatch.BINARY)
+
+
+def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """The releases with code for a GPU, where not all have it."""
+    capability, tables = gpu.compute_capability, one.tables
+    known = [build for build in one.builds if build.sass is not None and build.cuda is not None]
+
+    def runs(build: FrameworkBuild) -> bool:
+        own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
+        return own and code_match(capability, build.sass, build.ptx) in _RUNS
+
+    found, releases = spans(known, runs), releases_of(known)
+    if not found:
+        return
+    first, last = found[0][0], found[-1][1]
+    if first != releases[0]:
+        cudas = listed(build.cuda for build in known if build.version == first and runs(build))
+        yield f"the first release of {one.title} with code for {gpu} is {first} (CUDA {cudas})"
+    if last != releases[-1] and last < max(build.version for build in one.builds):
+        newest = cuda_span(capability, tables)[1]
+        until = f", with CUDA {newest} or older" if newest is not None else ""
+        yield (
+            f"the last release of {one.title} with code for {gpu} is {last}; a newer one would have to be built from "
+            f"source for it{until}"
+        )
+
+
+# ---- Windows
+
+
+def _on_windows(one: _Subject, every: list[FrameworkBuild]) -> Iterator[str]:
+    """Where the packages for Windows ended."""
+    native = [build for build in every if WINDOWS in build.platforms]
+    last = max((build.version for build in native), default=None)
+    if last is None or last == one.newest:
+        return
+    ending = [build for build in native if build.version == last]
+    cudas = ", ".join(
+        f"{cuda}{_cudnn_of(cuda, one)}" for cuda in sorted({build.cuda for build in ending if build.cuda})
+    )
+    pythons = listed(python for build in ending for python in build.pythons)
+    yield (
+        f"the last release of {one.title} that uses the GPU on Windows itself is {last} (CUDA {cudas}; Python "
+        f"{pythons}); newer ones use it in WSL 2"
+    )

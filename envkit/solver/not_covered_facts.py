@@ -1,0 +1,77 @@
+"""What the tables know of software that they hold no versions of: its wheels by PyTorch, its GPUs, what brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.prebuilt_wheels import prebuilt_of, releases_of_torch
+from envkit.solver.request import RequestWords
+from envkit.tables.loader import read
+from envkit.tables.pairs import PrebuiltWheels
+from envkit.tables.ways import OtherWay
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TORCH = ("torch", "pytorch")
+
+
+def facts_of(name: str, words: RequestWords, matrix: Matrix) -> Iterator[str]:
+    """Sentences about a package that was asked for, next to a PyTorch and on GPUs."""
+    package, torch = normalized(name), _torch_of(words)
+    yield from _wheels(package, torch, words)
+    yield from _brought_by(package, torch)
+    for text in words.gpus:
+        yield from _ways(package, text, matrix)
+
+
+def _torch_of(words: RequestWords) -> Version | None:
+    """The PyTorch that is asked for next to it; None where it is left open."""
+    parts = (text.replace(" ", "").partition("==") for text in words.frameworks)
+    return next((Version.find(spec) for name, _, spec in parts if normalized(name) in _TORCH and spec), None)
+
+
+def _wheels(package: str, torch: Version | None, words: RequestWords) -> Iterator[str]:
+    """The releases with wheels for a PyTorch, and the PyTorch releases that the wheels of a release are for."""
+    rows = prebuilt_of(package, "")
+    if not rows:
+        return
+    asked = next((text for text in words.frameworks if normalized(text.partition("=")[0].strip()) == package), package)
+    own = prebuilt_of(package, asked[len(package) :].strip())
+    if torch is not None:
+        fitting = [row for row in rows if torch.starts_with(row.torch)]
+        found = ", ".join(dict.fromkeys(f"{row.version} ({_cudas(fitting, row.version)})" for row in fitting))
+        if found:
+            yield f"its wheels for PyTorch {torch}: {found}"
+    if own and len({row.version for row in own}) == 1:
+        yield f"{package} {own[0].version} has wheels for PyTorch {releases_of_torch(own)}"
+
+
+def _cudas(rows: list[PrebuiltWheels], version: str) -> str:
+    cudas = sorted({row.cuda for row in rows if row.version == version})
+    return f"CUDA {', '.join(map(str, cudas))}"
+
+
+def _brought_by(package: str, torch: Version | None) -> Iterator[str]:
+    """The release that a PyTorch requires, and the one that is made for it on Windows."""
+    if torch is None:
+        return
+    for row in pairs_by_package().get("torch", ()):
+        lines = [line.line for line in required(row) if line.package == package]
+        if lines and Version.find(row.version) == torch:
+            yield f"PyTorch {torch} requires {lines[0]}"
+    for row in pairs_by_package().get(f"{package}-windows", ()):
+        if any(line.package == "torch" and line.spec.holds(torch) for line in required(row)):
+            yield f"on Windows take {row.package}=={row.version}"
+
+
+def _ways(package: str, gpu: str, matrix: Matrix) -> Iterator[str]:
+    """What is known of a GPU and the package."""
+    from envkit.solver.parse import parse_gpu
+
+    capability = parse_gpu(gpu, matrix).compute_capability
+    yield from (row.way for row in read(OtherWay) if row.framework == package and row.is_for(capability))
