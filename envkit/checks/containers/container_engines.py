@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.containers.cdi_remedies import specification
-from envkit.checks.containers.engine_remedies import DESKTOP_IN_WSL, LDCONFIG, MICROK8S
+from envkit.checks.containers.engine_remedies import DESKTOP_IN_WSL, LDCONFIG, MICROK8S, THROUGH_RUNTIME
 from envkit.checks.containers.node_remedies import by_runtime_class, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
@@ -71,6 +71,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
     if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
         return LDCONFIG
+    if seen(environment, "docker-no-nvidia-runtime", "hook-direct"):
+        return THROUGH_RUNTIME
     if "microk8s" in names:
         return MICROK8S
     engine = _docker(environment)
