@@ -12,6 +12,7 @@ from envkit.checks.containers.engine_remedies import (
     DESKTOP_IN_WSL,
     LDCONFIG,
     MICROK8S,
+    THROUGH_RUNTIME,
     engine_beside_desktop,
     of_jetpack,
 )
@@ -77,6 +78,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
     if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
         return LDCONFIG
+    if seen(environment, "docker-no-nvidia-runtime", "hook-direct"):
+        return THROUGH_RUNTIME
     if "microk8s" in names:
         return MICROK8S
     engine = _docker(environment)

@@ -33,6 +33,16 @@ DESKTOP_IN_WSL = Remedy(
 )
 
 
+THROUGH_RUNTIME = Remedy(
+    "The toolkit runs in a mode (csv on Jetson, cdi elsewhere) in which --gpus cannot be used: start the container "
+    "with --runtime=nvidia instead (in a compose file: runtime: nvidia, without the device reservation), or request "
+    "CDI devices. To have --gpus back on a machine with a regular driver, set the mode to auto or legacy (the second "
+    "command shows where), and restart Docker.",
+    (
+        fixed("docker run --rm --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE nvidia-smi"),
+        fixed("grep -n mode /etc/nvidia-container-runtime/config.toml"),
+    ),
+)
 LDCONFIG = Remedy(
     "The toolkit runs the host's ldconfig in the container, and that failed. The line `ldconfig =` of its settings "
     'must name the one that is there: "@/sbin/ldconfig.real" on Ubuntu and Debian, "@/sbin/ldconfig" elsewhere. If it '

@@ -81,7 +81,22 @@ _CONFIDENTIAL = (
 )
 
 
+_GUEST = (
+    "In the virtual machine, remove its driver and install the guest driver of the same vGPU release as the host's "
+    "manager (the file whose name ends in -grid.run, or the .deb or .exe beside it). The driver of the distribution "
+    "and the one for whole cards do not know vGPUs. A host accepts guests of its own release and, mostly, of the one "
+    "before."
+)
+
+
+def _guest_differs(environment: Environment) -> bool:
+    """Whether the vGPU manager or the guest said that their drivers do not fit."""
+    return bool(seen(environment, _REFUSED.id, "vgpu-guest", "vgpu-negotiation"))
+
+
 def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
+    if _guest_differs(environment):
+        return Remedy(_GUEST, (fixed("nvidia-smi"), fixed("journalctl -b -u nvidia-vgpu-mgr")))
     if "confidential" in managers(environment):
         return Remedy(_CONFIDENTIAL, (_CC_MODE,))
     if "azure" in managers(environment):
@@ -317,6 +332,8 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
     GPU "is not supported by the release", although the same card works on bare metal.
     """
     in_vm = "The driver refuses the GPU of this virtual machine" if is_virtual(environment) else ""
+    if _guest_differs(environment):
+        in_vm = "The guest's vGPU driver does not fit the vGPU manager of its host"
     if reported := _REFUSED.reported(environment, title=in_vm):
         yield reported
     elif environment.kernel.log.known:

@@ -126,6 +126,7 @@ _STUB = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
+    explained_by=("driver-library-mismatch",),
     fix="Remove the compat directory from the loader's path, or use a newer host driver or an older image.",
     references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.programs.told import told_by_program
@@ -83,4 +84,42 @@ told_by_program(
     """,
     rank=32,
     references=threads("NVIDIA/gpu-operator#126", "NVIDIA/gpu-operator#327", "NVIDIA/gpu-operator#367"),
+)
+
+
+def _repository(environment: Environment, matrix: Matrix) -> Remedy:
+    """What adds the repository of the package that was asked for."""
+    package = named(seen(environment, "package-not-offered"), "package") or ""
+    if package.startswith(("nvidia-container", "libnvidia-container", "nvidia-docker")):
+        return remedy(
+            environment,
+            "The distribution does not have this package: add the NVIDIA Container Toolkit's repository first, update "
+            "the package lists, and install it then. nvidia-docker2 is obsolete; the toolkit replaces it.",
+            "container-toolkit",
+        )
+    return Remedy(
+        "The package lists of this system do not have it: update them, and search for the names that they have. "
+        "Drivers: Debian needs the components contrib and non-free (and non-free-firmware), Fedora RPM Fusion, Arch "
+        "the AUR for old branches, Ubuntu restricted, and releases offer only some branches. CUDA packages "
+        "(cuda-toolkit-X-Y, cuDNN, NCCL, DCGM) need NVIDIA's repository for this very release of the system.",
+        (fixed("apt-cache search nvidia-driver"),),
+    )
+
+
+told_by_program(
+    Fault(
+        "package-not-offered",
+        "The repositories of this system do not offer the package",
+        impact="It cannot be installed under this name from here.",
+        remedy=_repository,
+    ),
+    fix="Add the repository that has the package, or install one that is offered.",
+    doc="""A package of the driver, the container toolkit, or CUDA is in a repository that the system uses.
+
+    Distributions have some driver branches, none has the container toolkit in its own lists, and NVIDIA's repositories
+    have packages only for the releases that they name.
+    """,
+    rank=45,
+    explained_by=("repository-key-replaced",),
+    references=threads("NVIDIA/nvidia-container-toolkit#97", "NVIDIA/nvidia-docker#1731"),
 )

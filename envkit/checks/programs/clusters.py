@@ -1,0 +1,151 @@
+"""What clusters say of their GPUs and no fact shows: NVLink SHARP, MIG, Slurm's lists, DCGM, the operator's images."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import export, fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+told_by_program(
+    Fault(
+        "nvls-setup-failed",
+        "NCCL cannot set up NVLink SHARP (NVLS) on the NVSwitch",
+        impact="NCCL stops while it creates its communicator; with NVLS switched off, the same program runs.",
+        remedy="Most often the Fabric Manager was stopped or restarted while the GPUs kept their old state. Stop all "
+        "programs that use the GPUs (DCGM and the persistence daemon too), stop the Fabric Manager, reset all GPUs, "
+        "and start it again; or reboot the node. Until then, the first command lets NCCL do without NVLS. If it fails "
+        "after a reboot, look for the Fabric Manager's errors in its log, and run it outside the container as well.",
+        steps=(
+            export("NCCL_NVLS_ENABLE", "0"),
+            fixed("sudo systemctl stop nvidia-fabricmanager"),
+            fixed("sudo nvidia-smi --gpu-reset"),
+            fixed("sudo systemctl start nvidia-fabricmanager"),
+        ),
+    ),
+    fix="Stop the Fabric Manager, reset all GPUs, and start it again; or set NCCL_NVLS_ENABLE=0.",
+    doc="""NCCL can allocate NVLink SHARP's multicast memory on machines with NVSwitch.
+
+    The Fabric Manager prepares the switches when it starts, and each GPU registers with it once. If it is restarted
+    without a reset of the GPUs, links and peer access still work, but multicast groups can no longer be made.
+    """,
+    rank=33,
+    explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch"),
+    references=threads("NVIDIA/nccl#1488", "NVIDIA/nccl-tests#183"),
+)
+told_by_program(
+    Fault(
+        "kubernetes-mig-layout",
+        "The MIG instances on a Kubernetes node do not fit the device plugin's MIG strategy",
+        impact="The device plugin stops or labels the node as invalid, so that pods are given no GPU.",
+        remedy="The strategy `single` needs MIG on all GPUs of the node, cut into instances of one profile; `mixed` "
+        "allows several profiles, and pods then request nvidia.com/mig-<profile>. Either apply one profile to the "
+        "whole node (with the MIG manager: set its label nvidia.com/mig.config to all-<profile>, such as all-1g.10gb), "
+        "or set the strategy back to mixed. Drain the node first: instances in use cannot be changed. The operator "
+        "does not have to be reinstalled.",
+        steps=(fixed("nvidia-smi -L"), fixed("kubectl get nodes -L nvidia.com/mig.config,nvidia.com/mig.strategy")),
+    ),
+    doc="""The MIG instances on a node are laid out as the device plugin's strategy requires.
+
+    With `single`, the plugin reports every instance as nvidia.com/gpu, so all must be alike; with `none`, it does not
+    report any. Changing the strategy does not change the instances.
+    """,
+    rank=34,
+    explained_by=("mig-enabled-no-instance",),
+    references=threads("NVIDIA/gpu-operator#460", "NVIDIA/k8s-device-plugin#253"),
+)
+told_by_program(
+    Fault(
+        "mig-change-refused",
+        "MIG mode or its instances cannot be changed as they are",
+        impact="The GPU keeps its old mode and instances.",
+        remedy="A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
+        "daemon, a display server, and pods on the node, and delete compute instances before GPU instances (first "
+        "commands). Then change the mode and reset the GPU, or reboot where a virtual machine may not reset it. The "
+        "last command lists how many instances of each profile still fit.",
+        steps=(
+            fixed("sudo nvidia-smi mig -dci"),
+            fixed("sudo nvidia-smi mig -dgi"),
+            fixed("sudo nvidia-smi --gpu-reset"),
+            fixed("nvidia-smi mig -lgip"),
+        ),
+    ),
+    fix="Stop what uses the GPU, delete its instances, change the mode, and reset the GPU.",
+    doc="""MIG mode and MIG instances are changed while nothing uses the GPU.
+
+    Enabling or disabling MIG resets the GPU (from Hopper on it does not have to), and instances in use are not deleted.
+    """,
+    rank=35,
+    explained_by=("gpu-fallen-off-bus",),
+    references=threads("NVIDIA/gpu-operator#603", "NVIDIA/k8s-device-plugin#229"),
+)
+told_by_program(
+    Fault(
+        "slurm-gres-unknown",
+        "Slurm does not have the GPUs that the job asks for",
+        impact="The job is refused before it starts; the GPUs and the driver are not involved.",
+        remedy="Compare the request with what the cluster offers: the first command prints the GPUs of each node by "
+        "name. Use that name and at most that number per node (--gres=gpu:NAME:N), in a partition that has GPUs. Steps "
+        "inside a job may take no more than the job has. If (null) is printed for a node with GPUs, its administrator "
+        "must list them: GresTypes=gpu and Gres=gpu:N in slurm.conf, and gres.conf on the node.",
+        steps=(fixed("sinfo -o '%P %N %G'"), fixed("scontrol show node")),
+    ),
+    fix="Ask for the GPU type and number that sinfo shows for the partition.",
+    doc="""A job asks for GPUs that its partition has, by the name that Slurm gives them.
+
+    Slurm knows only the GPUs in slurm.conf and gres.conf; a wrong type, too many per node, or a partition without GPUs
+    is refused with the same message.
+    """,
+    rank=36,
+    explained_by=("gpu-count-mismatch",),
+    references=threads("awslabs/awsome-distributed-ai#195", "ComputeCanada/puppet-magic_castle#361"),
+)
+told_by_program(
+    Fault(
+        "dcgm-not-reachable",
+        "DCGM's host engine does not run, or cannot read the GPUs",
+        impact="dcgmi, dcgm-exporter, and what is built on them show nothing; programs that compute are not affected.",
+        remedy="Start the host engine, and read its log. If its library is missing, install datacenter-gpu-manager for "
+        "the CUDA release of the driver. If only the profiling module fails, another program holds the counters (a "
+        "second exporter, Nsight, a profiler), or the driver or cloud does not permit them: pause it, or remove the "
+        "DCGM_FI_PROF fields from the exporter's list of metrics.",
+        steps=(
+            fixed("sudo systemctl enable --now nvidia-dcgm"),
+            fixed("dcgmi discovery -l"),
+            fixed("dcgmi profile --list"),
+        ),
+        status=Status.WARN,
+    ),
+    doc="""DCGM's host engine runs where dcgmi or an exporter asks it.
+
+    dcgmi talks to nv-hostengine on port 5555; the exporter starts one itself if its library can be loaded.
+    """,
+    rank=37,
+    explained_by=(
+        "driver-module-not-loaded",
+        "driver-library-mismatch",
+        "gpu-fallen-off-bus",
+        "docker-no-nvidia-runtime",
+        "profiling-counters-restricted",
+    ),
+    references=threads("NVIDIA/dcgm-exporter#537", "NVIDIA/DCGM#3"),
+)
+told_by_program(
+    Fault(
+        "operator-driver-image-missing",
+        "The GPU operator's driver image does not exist for the node's system and driver version",
+        impact="The driver pod stays in ImagePullBackOff, and the operator's other pods wait for it.",
+        remedy="The tag consists of the driver's version and the node's system (VERSION-ubuntuXX.YY). NVIDIA builds "
+        "it for the systems in the operator's platform table only: set driver.version to one that has an image for "
+        "this system, upgrade the operator, or install the driver on the node and set driver.enabled=false.",
+        steps=(fixed("kubectl get nodes -o wide"), fixed("helm list -A")),
+    ),
+    fix="Choose a driver version with an image for the node's system, or install the driver on the node.",
+    doc="""The GPU operator's driver image exists for the system of every node.
+
+    The operator makes the tag from the driver version and the system's ID, whether or not there is such an image.
+    """,
+    rank=38,
+    references=threads("NVIDIA/gpu-operator#273", "NVIDIA/gpu-operator#647", "NVIDIA/gpu-operator#709"),
+)

@@ -1,0 +1,117 @@
+"""What Windows says where it stopped the GPU or a kernel on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+    from envkit.tables import Matrix
+
+_REINSTALL = (
+    "remove the driver completely (DDU in safe mode), let Windows restart, and install the current one from "
+    "nvidia.com/drivers for this card; on a notebook, the manufacturer's first"
+)
+_BY_CODE = {
+    "10": "The card did not start: shut down and unplug the computer, reseat the card and its power cables, and "
+    "{reinstall}. A card with much memory also needs 'Above 4G decoding' in the firmware.",
+    "14": "Restart Windows: the driver is installed and starts only then.",
+    "22": "Somebody disabled the device: enable it in Device Manager (right-click > Enable device). If it disables "
+    "itself, {reinstall}.",
+    "28": "No driver is installed for the card: install the current one from nvidia.com/drivers.",
+    "31": "Windows could not load the driver: restart once, and if it stays, {reinstall}. Modified drivers and ones "
+    "for another card end like this.",
+    "43": "The driver stopped the card. Restart with the power off for a minute, then {reinstall}. If it stays with "
+    "a clean driver, try the card in another slot or computer: modified firmware, overclocking, and defects end "
+    "like this.",
+    "52": "Windows does not accept the driver's signature: it is modified, or for another edition. Install the "
+    "original driver from nvidia.com/drivers.",
+}
+
+
+def _by_code(environment: Environment, matrix: Matrix) -> Remedy:
+    code = named(seen(environment, "windows-gpu-stopped"), "code") or ""
+    advice = _BY_CODE.get(
+        code, f"Look at the card's properties in Device Manager, which name the reason. Then {_REINSTALL}."
+    )
+    return Remedy(advice.format(reinstall=_REINSTALL), (fixed("nvidia-smi"),))
+
+
+told_by_program(
+    Fault(
+        "windows-gpu-stopped",
+        "Windows has stopped or disabled the GPU (Device Manager shows an error code)",
+        impact="nvidia-smi, CUDA, and WSL do not find the GPU.",
+        remedy=_by_code,
+    ),
+    fix="Do what the code in Device Manager asks for; most often a clean reinstallation of the driver.",
+    doc="""Device Manager shows no error code for the GPU.
+
+    A code says why Windows does not use the device: 43 and 10 that the card or its driver failed, 31 and 52 that the
+    driver could not be loaded, 22 that it was disabled, 28 that there is no driver.
+    """,
+    rank=41,
+    explained_by=("gpu-refused-in-vm", "bar-not-assigned"),
+    references=threads("dartraiden/NVIDIA-patcher#531", "dartraiden/NVIDIA-patcher#149"),
+)
+told_by_program(
+    Fault(
+        "gpu-kernel-timeout",
+        "A GPU kernel ran longer than the display's watchdog allows",
+        impact="The driver ends the program; on Windows, the screen goes black for a moment.",
+        remedy="The watchdog is on where a display is connected. On Windows, raise TdrDelay (seconds, in the registry "
+        "under HKLM\\System\\CurrentControlSet\\Control\\GraphicsDrivers) and restart; on Linux, run it on a GPU "
+        "without a display, or stop the desktop. Smaller batches or tiles make each kernel shorter. If it happens "
+        "with short kernels too, remove overclocking, and look for Xid lines.",
+    ),
+    doc="""Every kernel on a GPU with a display ends within the time that the system allows.
+
+    Windows allows two seconds by default (TDR), and the Linux driver some seconds with a desktop on the GPU. The error
+    is cudaErrorLaunchTimeout (702).
+    """,
+    rank=42,
+    references=threads("numba/numba#9381", "rogerallen/raytracinginoneweekendincuda#7"),
+)
+told_by_program(
+    Fault(
+        "windows-driver-refused",
+        "NVIDIA's installer for Windows refuses this driver",
+        impact="The driver that was there before stays, or none.",
+        remedy="Choose the driver on nvidia.com/drivers by the exact card, and by the edition and release of Windows "
+        "(a DCH driver for Windows 10 and 11, a data-center driver for Tesla cards). Install pending updates and "
+        "restart, so that no other installation is active, switch antivirus programs off for the moment, and remove "
+        "the old driver with DDU in safe mode if it fails again.",
+    ),
+    doc="""NVIDIA's installer accepts the driver for this card and this Windows.
+
+    It stops if the driver is for another release of Windows or another card, or if another installation is pending.
+    """,
+    rank=43,
+    references=threads("arutar/FrankenDriver#29"),
+)
+told_by_program(
+    Fault(
+        "wsl-smi-crashes",
+        "nvidia-smi crashes in WSL",
+        impact="nvidia-smi shows nothing there; CUDA programs often work all the same.",
+        remedy="The Windows driver's part for WSL is at fault: some releases of 2024 crash like this. "
+        "Update WSL (first command, in Windows), install the newest driver in Windows, and restart WSL; or go back to "
+        "the last driver that worked. Install no driver inside WSL. Meanwhile, test CUDA with a program instead.",
+        steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
+    ),
+    fix="Update WSL and the Windows driver, or go back to the driver that worked.",
+    doc="""nvidia-smi runs in WSL as it does in Windows.
+
+    It is the Windows driver's own, mounted from /usr/lib/wsl/lib, and talks to the driver through /dev/dxg.
+    """,
+    rank=44,
+    explained_by=("wsl-driver-inside", "wsl-libcuda-missing"),
+    references=threads("microsoft/WSL#11277"),
+)
