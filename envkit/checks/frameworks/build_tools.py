@@ -30,6 +30,12 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
             "PyTorch compiles extensions with Ninja, which pip installs into the environment that runs the program.",
             (pip(first_python(environment), "install", "ninja"),),
         )
+    if seen(environment, "build-tools-missing", "curl"):
+        return Remedy(
+            "llama.cpp wants the headers of libcurl, which it needs only for downloading models by itself: install "
+            "libcurl4-openssl-dev (apt) or libcurl-devel (dnf), or build without them.",
+            (fixed("cmake -B build -DGGML_CUDA=ON -DLLAMA_CURL=OFF"),),
+        )
     if on_windows(environment):
         return Remedy(
             "If Visual Studio with its C++ workload is installed, cl.exe is just not on PATH: open the x64 Native "

@@ -83,6 +83,12 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
                 pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes>={first}")),
             ),
         )
+    if "torch.compile" in text:
+        return Remedy(
+            "Turn compilation off in the program's settings (nothing else is lost), or run it in WSL 2. Newer releases "
+            "of PyTorch compile on Windows, too, with triton-windows; the program has to accept them.",
+            (fixed("set TORCHDYNAMO_DISABLE=1"),),
+        )
     if "triton" in text:
         return Remedy(
             "triton is published for Linux only; install triton-windows instead. Or run the program in WSL 2.",
