@@ -42,7 +42,7 @@ def link_exists(ground: Ground) -> Iterator[Finding]:
                 f"{plain[1]} exists already, and ln replaces nothing without -f",
                 command_subject(step.command, plain[1].line),
                 impact=f"The build stops with: failed to create symbolic link '{plain[1]}': File exists.",
-                fix="Write ln -sf, or leave the command out.",
+                fix="Use ln -sf, or remove the command.",
                 sources=("distribution-packages",),
             )
             return

@@ -38,7 +38,7 @@ def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, id, "detail-sdist"), *seen(environment, id))
     package, version = (named(messages, "package") or "").replace("_", "-"), named(messages, "version")
     words = (REQUIREMENT(f"{package}=={version}" if version else package),) if package else (PACKAGE,)
-    again = " Then install the rest of the requirements file that named it." if package else ""
+    again = " Then install the rest of the requirements file that lists it." if package else ""
     return Remedy(
         f"Install the build requirements into the environment, then build without isolation.{again}",
         (
@@ -50,7 +50,7 @@ def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
 
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
-    "pip builds an extension in an environment without torch",
+    "The package's build environment does not contain torch",
     impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
     remedy=_without_isolation,
 )
@@ -63,8 +63,8 @@ def _fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(f"{few} (-j1).", (fixed("make -j2"),))
     words = (REQUIREMENT(package),) if package else (PACKAGE,)
     return Remedy(
-        f"{few} (MAX_JOBS=1). If it was an installation from a source directory (-e .), repeat that command in the "
-        "same shell instead of the second one.",
+        f"{few} (MAX_JOBS=1). If you were installing from a source directory (pip install -e .), rerun that command "
+        "in the same shell instead of the second one.",
         (
             export("MAX_JOBS", "2"),
             run("python", "-m", "pip", "install", "--no-build-isolation", *words),

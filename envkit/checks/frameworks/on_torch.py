@@ -40,8 +40,8 @@ def _with_code(
 
 def _brought(environment: Environment, version: str, torch: Version, build: FrameworkBuild) -> Remedy:
     why = (
-        f"vLLM's own kernels are compiled for its torch, so changing only torch would break it: use vLLM {version} or "
-        f"newer, which is built for torch {torch} with CUDA {build.cuda}."
+        f"vLLM's own kernels are compiled for its torch, so changing only torch would break vLLM: use vLLM {version} "
+        f"or newer, which is built for torch {torch} with CUDA {build.cuda}."
     )
     if in_container(environment) or managed_by(environment, "gpustack"):
         return Remedy(
