@@ -23,8 +23,8 @@ def _compiled_by_conda_forge(packages: PackageList) -> list[str]:
         return []
     beside = f" (or {', '.join(others)})" if others else ""
     return [
-        f"# conda-forge also compiles it: pytorch-gpu with cuda-version={newest}{beside}.",
-        f"# Where conda sees no GPU, it takes the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
+        f"# conda-forge has its own builds: pytorch-gpu with cuda-version={newest}{beside}.",
+        f"# If conda sees no GPU, it installs the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
     ]
 
 
