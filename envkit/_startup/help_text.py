@@ -18,7 +18,8 @@ Commands:
   install     Print (or run) an unattended install script.
   installed   List what envkit's install scripts installed, and what depends on
               it.
-  use         Point /usr/local/cuda and login shells to another CUDA toolkit.
+  use         Point /usr/local/cuda and login shells at a different CUDA
+              toolkit.
   uninstall   Remove what install scripts installed.
   dockerfile  Print (or build) a Dockerfile.
   check       Check whether a project file works on this machine.

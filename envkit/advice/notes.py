@@ -23,7 +23,7 @@ def notes_on(offer: Offer, workload: Workload, need: Need, limits: Limits, *, na
     yield from _about_card(offer.card, workload, limits, named)
     yield from _about_support(offer.support, limits.year)
     if offer.card.per_board > 1:
-        yield f"{offer.card.per_board} GPUs on a board, memory and rates are per GPU"
+        yield f"{offer.card.per_board} GPUs on one board; memory and rates are per GPU"
     if offer.gpus > 1:
         yield from _together(offer, workload, need)
     if offer.price and offer.price.used:

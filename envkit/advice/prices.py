@@ -43,7 +43,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
     name, price = _column(header, _NAMES), _column(header, _PRICES)
     if name is None or price is None:
         raise RequestError(
-            f"{option}: the first line does not name the columns for card and price.",
+            f"{option}: the first line does not have columns for the card and its price.",
             "Start the file with the line: name,price",
         )
     every = tuple(cards)
@@ -61,7 +61,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
         states = [cells[word].lower() for word in _USED if word in cells]
         priced = _price(amount, cells.get(_CURRENCY, ""), where, any(state in _USED_WORDS for state in states))
         strange = [state for state in states if state not in (*_USED_WORDS, *_NEW_WORDS)]
-        notes += [f"line {number}: {state!r} is read as new (write used or new)" for state in strange]
+        notes += [f"line {number}: {state!r} is treated as new (write used or new)" for state in strange]
         notes += [f"line {number}: {told}" for told in _added(found, priced, _meant(label, every, names, where))]
     one_currency(found.values(), option)
     return found, tuple(notes)

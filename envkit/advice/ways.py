@@ -46,9 +46,9 @@ class Way:
         """In words, with the name that programs have for it."""
         parts = []
         if self.gathered:
-            parts.append("each card holds a part of the model and takes its share of the batch (FSDP or ZeRO)")
+            parts.append("each card holds part of the model and processes its share of the batch (FSDP or ZeRO)")
         elif self.copies > 1 and self.split == 1:
-            parts.append("each card can hold the whole model and take its share of the batch (data parallel)")
+            parts.append("each card can hold the whole model and process its share of the batch (data parallel)")
         elif self.copies > 1:
             parts.append(f"{self.copies} copies of the model share the batch (data parallel)")
         if self.parts > 1:

@@ -201,7 +201,7 @@ def _by_memory(words: WorkloadWords) -> Workload:
 
 def _optimizer(words: WorkloadWords, task: str, usual: str) -> Optimizer | None:
     if task == "infer" and words.optimizer:
-        raise RequestError("--optimizer: inference has none.", "Leave it out, or give another --task.")
+        raise RequestError("--optimizer: inference has none.", "Omit it, or use a different --task.")
     return None if task == "infer" else named(Optimizer, "--optimizer", words.optimizer or usual)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NO_FRAMEWORK = "no-framework"
 _LATE = "no result within the time limit (--limit)"
-_NO_START = "it did not begin to measure within the time limit (--limit)"
+_NO_START = "it did not start measuring within the time limit (--limit)"
 _PROBLEMS = (NO_FRAMEWORK, "no-gpu", "out-of-memory", "timed-out", "hung", "other-process", "denied", "failed")
 
 

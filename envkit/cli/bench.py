@@ -68,7 +68,7 @@ Examples:
 )
 @click.option("--baseline", metavar="FILE", shell_complete=complete_file, help="Compare with an earlier run.")
 @click.option("--save-baseline", metavar="FILE", help="Write the medians to FILE.")
-@click.option("--strict", is_flag=True, help="Exit with status 1 for unknown verdicts, too.")
+@click.option("--strict", is_flag=True, help="Also exit with status 1 for unknown verdicts.")
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Output format. [default: text]")
 @output_option

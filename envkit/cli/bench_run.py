@@ -82,8 +82,9 @@ class Bench:
         found = self._found()
         if not found:
             self.notes.append(
-                "no PyTorch, TensorFlow, MXNet, or NumPy was found, and the driver alone can only measure copies: name "
-                "an environment with --python, or install one (`envkit resolve --framework pytorch` prints the command)"
+                "no PyTorch, TensorFlow, MXNet, or NumPy was found, and the driver alone can only measure copies: "
+                "specify an environment with --python, or install a framework (`envkit resolve --framework pytorch` "
+                "prints the command)"
             )
         rows: list[Verdict] = []
         for device in devices:
@@ -100,7 +101,7 @@ class Bench:
         if all(device.gpu for device in devices):
             return
         if OF_GPUS in self._precisions:
-            self.notes.append(f"{OF_GPUS} is a precision of GPUs, so the CPU was not measured in it")
+            self.notes.append(f"{OF_GPUS} is a precision for GPUs only, so the CPU was not measured with it")
         if max(self._threads, default=0) > self.cpu.threads:
             self.notes.append(
                 f"{max(self._threads)} threads on {self.cpu.threads} cores are slower than {self.cpu.threads} threads"

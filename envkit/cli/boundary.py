@@ -86,7 +86,7 @@ def _bug(error: BaseException, words: list[str]) -> int:
         f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         f"  command: envkit {' '.join(words)}",
         f"  {type(error).__name__}: {error} ({place})",
-        "Run it again with --debug for the whole traceback.",
+        "Run it again with --debug for the full traceback.",
     ):
         complain(line)
     return BUG

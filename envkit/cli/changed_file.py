@@ -43,9 +43,9 @@ def _unchanged(report: FileReport) -> int:
         return 0
     known = report.verdict.id is not None
     first = (
-        "envkit knows no change that makes this file work on the target."
+        "envkit knows of no change that makes this file work on the target."
         if known
-        else "It is unknown whether anything has to change."
+        else "It is not known whether anything has to change."
     )
     say(f"{first}\n\n{report}")
     return 1

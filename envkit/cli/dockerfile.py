@@ -140,7 +140,7 @@ Examples:
     help="With --check: the build context that COPY copies from. [default: the Dockerfile's directory]",
 )
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
-@click.option("--tag", metavar="NAME", help="Name of the built image.")
+@click.option("--tag", metavar="NAME", help="Name for the built image.")
 @click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")
 def dockerfile(**given: Any) -> int:
     """Print a Dockerfile for the plan, or build it.

@@ -55,7 +55,7 @@ def collect(folder: RunFolder, run: Run, program: str) -> None:
     code, said = run_ansible(command(program, run, engine, bool(done)), own, told, run.patience_s)
     keep_arrived(folder, run.host_limit)
     if code is None:
-        say(f"Ansible waited more than {run.patience_s} s for an answer and was ended; --resume queries the others.")
+        say(f"Ansible waited more than {run.patience_s} s for an answer and was stopped; --resume queries the others.")
     if not folder.has_results():
         raise _nobody(run, asked, code, said)
     for pattern in unmatched(said):
@@ -79,4 +79,4 @@ def _nobody(run: Run, asked: Sequence[str], code: int | None, said: Sequence[str
         return RequestError("Ansible cannot use this inventory or configuration.", f"It said: {first}")
     if run.limit:
         return RequestError(f"--limit: no host of the inventory matches {shown(run.limit)}.")
-    return RequestError("--inventory: it names no host.", f"Ansible said: {first}" if said else "")
+    return RequestError("--inventory: it lists no hosts.", f"Ansible said: {first}" if said else "")

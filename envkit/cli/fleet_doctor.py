@@ -52,7 +52,7 @@ Examples:
     metavar="SECONDS",
     help="Time limit per host.",
 )
-@click.option("-u", "--user", metavar="NAME", help="User to connect as, unless the inventory names one.")
+@click.option("-u", "--user", metavar="NAME", help="User to connect as, unless the inventory specifies one.")
 @click.option(
     "--ansible-config",
     "config",

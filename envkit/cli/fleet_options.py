@@ -86,7 +86,7 @@ def asked(given: dict[str, Any]) -> ReportOptions:
     baseline = given["baseline"]
     form = one_format(given["form"], given["as_json"], given["output"], _FORMATS)
     if given["mask"] and form == "kubectl":
-        raise RequestError("--mask: the commands for kubectl need the names of the nodes.", "Omit --mask.")
+        raise RequestError("--mask: the kubectl commands need the names of the nodes.", "Omit --mask.")
     return ReportOptions(
         None if baseline in (MAJORITY, NOTHING) else _baseline(baseline),
         baseline != NOTHING,

@@ -59,7 +59,7 @@ Examples:
   envkit install --framework pytorch --os ubuntu22.04 --target any --format cloud-init"""
 )
 @request_options
-@click.option("--with-driver", is_flag=True, help="Install the driver too, if it is missing or too old.")
+@click.option("--with-driver", is_flag=True, help="Also install the driver if it is missing or too old.")
 @click.option(
     "--driver-runfile",
     metavar="FILE_OR_URL",
@@ -68,7 +68,7 @@ Examples:
 @click.option(
     "--nvidia-repository",
     is_flag=True,
-    help="Add NVIDIA's package repository (Debian and Ubuntu, x86_64) and take the driver from it; requires "
+    help="Add NVIDIA's package repository (Debian and Ubuntu, x86_64) and install the driver from it; requires "
     "--with-driver.",
 )
 @click.option("--toolkit-path", metavar="DIR", help="Toolkit install directory. [default: /usr/local/cuda-X.Y]")
@@ -85,7 +85,8 @@ Examples:
     metavar="NAME,...",
     callback=names_of_list,
     shell_complete=complete_components,
-    help="Install only these parts of the toolkit (CUDA 11.8 and newer), e.g. nvcc,cudart,cublas, and what they need.",
+    help="Install only these parts of the toolkit (CUDA 11.8 and newer), e.g. nvcc,cudart,cublas, and whatever they "
+    "depend on.",
 )
 @click.option("--samples", is_flag=True, help="Also install the CUDA samples, for releases that include them.")
 @click.option(

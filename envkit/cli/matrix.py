@@ -64,7 +64,7 @@ Examples:
     help="Output format. [default: from the --output file extension, else table]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-@click.option("--compare", is_flag=True, help="With frameworks: what each is and what its newest release runs on.")
+@click.option("--compare", is_flag=True, help="With frameworks: what each one is, and what its newest release runs on.")
 @click.option("--status", is_flag=True, help="Show the age of each table and warn about stale ones.")
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Staleness limit for --status.")
 @output_option

@@ -130,7 +130,7 @@ Examples:
     "--top",
     type=click.IntRange(1, _MOST),
     metavar="N",
-    help=f"Number of cards to show. [default: {_USUAL}, or all that you name]",
+    help=f"Number of cards to show. [default: {_USUAL}, or all that you specify]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--format", "form_of_output", type=click.Choice(_FORMATS), help="Output format. [default: text]")

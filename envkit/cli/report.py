@@ -37,7 +37,7 @@ def doubts(reports: Sequence[Report], fail_on: str) -> str:
     if not silent or any(finding.status in troubles for one in reports for finding in one.findings):
         return ""
     paths = dict.fromkeys(path for one in silent for path in unseen(one.environment))
-    lacking = ", ".join(map(in_words, paths)) or "a check that was asked for"
+    lacking = ", ".join(map(in_words, paths)) or "a requested check"
     return f"Exit status 1, because --strict (--fail-on unknown) was given and this could not be checked: {lacking}."
 
 

@@ -53,4 +53,4 @@ def _would(before: str | None, wanted: str) -> str:
     if before == wanted:
         return f"{LINK} already points to {wanted}: nothing would change."
     now = f"points to {before}" if before else "does not exist"
-    return f"{LINK} {now}; envkit use would point it to {wanted}."
+    return f"{LINK} {now}; envkit use would point it at {wanted}."

@@ -96,13 +96,13 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
         ptx = " ".join(target.compute for target in build.ptx or ())
         if driver_verdict == DriverVerdict.MINOR_VERSION.value:
             return "fail", (
-                f"has only PTX ({ptx}) for {label}, and a driver that runs its CUDA through minor-version "
+                f"has only PTX ({ptx}) for {label}, and a driver that supports its CUDA only through minor-version "
                 "compatibility cannot JIT-compile it"
             )
         return (
             "warn",
-            f"has no binary kernels for {label}; the driver JIT-compiles the PTX in it ({ptx}), which makes the first "
-            "start slow",
+            f"has no binary kernels for {label}; the driver JIT-compiles its PTX ({ptx}), which makes the first start "
+            "slow",
         )
     if build.sass is None and build.min_compute_capability is not None:
         return "fail", f"needs compute capability {build.min_compute_capability} or higher, which {label} does not have"
@@ -213,7 +213,8 @@ def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *
     first = target_span(gpu, tables)[0]
     newer = f"; CUDA {first} is the first that does" if first else ""
     detail = (
-        f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of the same kind{newer}"
+        f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of the same major "
+        f"architecture{newer}"
     )
     return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)
 

@@ -36,5 +36,5 @@ def apart(gpus: Iterable[tuple[str, Flavors]]) -> str:
         return ""
     return (
         f"{', '.join(open_only)} needs the open kernel module and {', '.join(proprietary_only)} the proprietary one, "
-        "and a system loads only one of them: use two machines, or give one of the cards to a virtual machine"
+        "and a system can load only one of them: use two machines, or pass one of the cards to a virtual machine"
     )

@@ -35,7 +35,7 @@ def numpy_meets(
     beyond = _first_beyond(spec, wish)
     if beyond is None or _bounds_itself(build, source_titles):
         return None
-    limit = f"numpy{asked} allows a newer one" if asked else "nothing here limits NumPy"
+    limit = f"numpy{asked} allows a newer one" if asked else "nothing here limits the NumPy version"
     floor = numpy_needs_python(beyond)
     pythons = build.pythons if python is None else (python,)  # one that nothing names is one that has a package
     if floor is not None and pythons and pythons[-1] < floor:

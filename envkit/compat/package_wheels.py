@@ -49,7 +49,7 @@ def package_has_wheel(
     sources = tuple(dict.fromkeys(key for row in rows for key in row.sources))
     if any(row.source and _allowed(row, python) for row in rows):
         what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
-        detail = f"{asked} has no wheel {what}: pip compiles its sources, with the compiler and CUDA of the machine"
+        detail = f"{asked} has no wheel {what}: pip compiles it from source, with the machine's compiler and CUDA"
         return Verdict("package-compiled", "unknown", detail, sources)
     if pythons not in ("", EVERY) and python is not None:
         relation = "python-has-wheel"

@@ -95,7 +95,7 @@ def requirement_met(build: FrameworkBuild, requirement: Requirement, other: Fram
     wants = f"{build.named} requires {requirement.line}"
     if requirement.spec.holds(other.version):
         return Verdict("requirement-met", "ok", f"{wants}; {other.named} meets it", build.sources)
-    return Verdict("requirement-met", "fail", f"{wants}; {other.named} does not meet it", build.sources)
+    return Verdict("requirement-met", "fail", f"{wants}, but {other.named} does not meet it", build.sources)
 
 
 def clash_of(

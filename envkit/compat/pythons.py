@@ -84,7 +84,7 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec, span:
         how = "has a wheel for" if build.package is not None else "works with"
         return Verdict(relation, "ok", f"{title_of(build)} {how} Python {python}", build.sources)
     if not build.pythons:
-        detail = f"{title_of(build)} does not run on Python {python}: the releases nearest to it run on {span}"
+        detail = f"{title_of(build)} does not run on Python {python}: the nearest known releases run on {span}"
         return Verdict(relation, "fail", detail, build.sources)
     from envkit.compat.package_breaks import extra_against  # only where one is refused
 

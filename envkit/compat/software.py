@@ -57,14 +57,14 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
     match, title, place = glibc_match(build, glibc), title_of(build), where or "this system"
     status = {True: "ok", False: "fail", None: "unknown"}[match.fits]
     details = {
-        GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc} or newer; {place} has {glibc}",
+        GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc} or newer, and {place} has {glibc}",
         GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, but {place} has {glibc}",
         GlibcMatch.TOO_NEW: (
-            f"a library in {title} requires an executable stack, which glibc {build.execstack_glibc} and newer refuse; "
-            f"{place} has {glibc}"
+            f"a library in {title} requires an executable stack, which glibc {build.execstack_glibc} and newer "
+            f"reject; {place} has {glibc}"
         ),
         GlibcMatch.UNKNOWN: (
-            f"{title} needs glibc {build.min_glibc} or newer; which glibc {place} has is not known"
+            f"{title} needs glibc {build.min_glibc} or newer, and it is not known which glibc {place} has"
             if build.min_glibc
             else f"it is not known which glibc {title} needs"
         ),

@@ -78,7 +78,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         return default
     hints = {
         CompilerEffort.INSTALL: (
-            f"gcc-{other_gcc(system, toolkit)} is needed, which install scripts add; pass it with nvcc -ccbin"
+            f"gcc-{other_gcc(system, toolkit)} is needed, which install scripts add; select it with nvcc -ccbin"
         ),
         CompilerEffort.UNKNOWN: (
             f"it is not known which other GCC releases {system.title} has: frameworks run, but nvcc needs "
@@ -107,9 +107,9 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
         )
     if came_later(system, toolkit):
         detail = (
-            f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
-            "does not support it there and has no packages for that system; the only option is the runfile, which is "
-            f"unsupported there{_instead(system, toolkit, toolkits)}"
+            f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): "
+            "NVIDIA does not support it there and has no packages for it; the only option is the runfile, which is "
+            f"also unsupported{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
     from envkit.compat.cuda_ends import cuda_end
@@ -117,8 +117,9 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     end = cuda_end(system.os_id, toolkit.version)
     if end is not None:
         detail = (
-            f"NVIDIA does not support CUDA {toolkit.version} on {system.title}, for which CUDA {end.last_cuda} is the "
-            f"last. The only option is the runfile, which is unsupported there{_instead(system, toolkit, toolkits)}"
+            f"NVIDIA does not support CUDA {toolkit.version} on {system.title}, where CUDA {end.last_cuda} is the "
+            "last supported release. The only option is the runfile, which is also "
+            f"unsupported{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*end.sources, *toolkit.sources))))
     if listed is None or not toolkit.os_ids_complete:
@@ -136,9 +137,9 @@ def _in_wsl(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whatever distribution is inside WSL takes the toolkit, without a driver; NVIDIA's guide begins with CUDA 11."""
     sources = tuple(dict.fromkeys((*toolkit.sources, *system.sources)))
     if toolkit.minor_compatibility_driver is None:
-        detail = f"it is not known whether CUDA {toolkit.version} runs in WSL, whose guide begins with later releases"
+        detail = f"it is not known whether CUDA {toolkit.version} runs in WSL: NVIDIA's guide covers later releases"
         return Verdict("runfile-on-os", "unknown", detail, sources)
-    where = f"NVIDIA's repository {system.repository_id}, or that of the distribution inside WSL"
+    where = f"NVIDIA's repository {system.repository_id}, or from the repository for the distribution inside WSL"
     detail = f"CUDA {toolkit.version} runs in WSL 2: install the toolkit alone, without a driver, from {where}"
     return Verdict("runfile-on-os", "ok", detail, sources)
 

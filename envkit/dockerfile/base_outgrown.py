@@ -65,7 +65,7 @@ def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator
             yield finding(
                 faults.NUMPY_UNBOUNDED,
                 Status.WARN,
-                f"the newest {package.name} needs NumPy 2, and the {name} in {ground.base.image} was built for NumPy 1",
+                f"the newest {package.name} needs NumPy 2, but the {name} in {ground.base.image} was built for NumPy 1",
                 package_subject(package),
                 impact=faults.NUMPY_IMPACT,
                 remedy=Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT("numpy<2")),)),
@@ -93,8 +93,8 @@ def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Versio
                     f"the newest {through}requires {row.framework}>={row.floor}, but {row.framework} {own.version} is "
                     "in the base image",
                     package_subject(package),
-                    impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image} by its newest "
-                    "release, for a newer CUDA and driver.",
+                    impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image} with its newest "
+                    "release, which needs a newer CUDA and driver.",
                     remedy=Remedy(f"Pin a release of {row.through or row.package} for that framework."),
                     sources=row.sources,
                 )

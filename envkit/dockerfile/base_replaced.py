@@ -78,7 +78,8 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                     impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image}; what was built "
                     "for it may break.",
                     remedy=Remedy(
-                        f"Use a {package.name} release for the framework in the base image, or start from another tag."
+                        f"Use the {package.name} release that matches the framework in the base image, or start from "
+                        "a different tag."
                     ),
                     sources=verdict.sources,
                 )

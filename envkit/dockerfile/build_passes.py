@@ -63,7 +63,7 @@ def _apt(ground: Ground, wrong: set[str]) -> Iterator[Finding]:
         return
     for step in ground.steps:
         if arguments(step.command, APT, _FETCHES) is not None:
-            title = f"the packages of {system.title} are on the mirrors that the image names"
+            title = f"the packages of {system.title} are on the mirrors that the image uses"
             yield _ok(faults.ARCHIVE_GONE, title, command_subject(step.command))
             return
 
@@ -78,7 +78,7 @@ def _framework(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         return
     what = f"{own.framework} {own.version}" if own.version is not None else f"{own.framework}, built by its vendor"
     what += f", for CUDA {own.cuda}" if own.cuda is not None else ""
-    title = f"{ground.base.image} includes {what}, and no package that is named here replaces it"
+    title = f"{ground.base.image} includes {what}, and no package listed here replaces it"
     yield _ok(faults.FRAMEWORK_IN_BASE, title, subject_of(ground.base.line, ground.base.image))
 
 

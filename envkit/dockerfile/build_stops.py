@@ -198,7 +198,7 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         if needs:
             yield stop(
                 faults.COMPILER_MISSING,
-                f"{needs} needs the CUDA compiler, and a {base.row.flavor} image has none",
+                f"{needs} needs the CUDA compiler, but a {base.row.flavor} image does not have it",
                 command_subject(step.command, line),
                 impact="The build stops: nvcc is not found.",
                 fix=_devel_image(base.row, matrix),
@@ -211,10 +211,10 @@ def _without_toolkit(ground: Ground) -> Iterator[Finding]:
         if step.command.words[0] == "nvcc" and step.command.decisive:
             yield stop(
                 faults.COMPILER_MISSING,
-                f"nvcc is the CUDA compiler, and {ground.base.image} has none",
+                f"nvcc is the CUDA compiler, which {ground.base.image} does not have",
                 command_subject(step.command),
                 impact="The build stops: nvcc is not found.",
-                fix=f"Start from a devel image of {CUDA_REPOSITORY}, or leave the command out.",
+                fix=f"Start from a devel image of {CUDA_REPOSITORY}, or remove the command.",
             )
             return
 

@@ -182,7 +182,7 @@ def _companions(found: Contents, request: Request) -> Iterator[Finding]:
             if verdict is not None:
                 subject = package_subject(package)
                 impact = "It has no kernels for this GPU, or stops when it starts."
-                fix = f"Use a release of {package.name} that supports {gpu}, or leave it out."
+                fix = f"Use a release of {package.name} that supports {gpu}, or remove it."
                 yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, fix)
 
 
@@ -193,8 +193,8 @@ def _wheels(found: Contents) -> Iterator[Finding]:
             yield finding(
                 faults.PYTHON_WITHOUT_PACKAGE,
                 Status.FAIL,
-                f"{wheel.name} {wheel.version} is named as a wheel for {wheel.interpreters}, and the image has Python"
-                f" {python}",
+                f"this {wheel.name} {wheel.version} wheel is for {wheel.interpreters}, but the image has Python "
+                f"{python}",
                 subject_of(line, wheel.file),
                 impact="pip stops: the wheel is not supported on this platform.",
                 remedy=Remedy("Use the wheel for that Python, or specify its index instead of the file."),

@@ -82,7 +82,7 @@ def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None)
             f"FROM asks for an image that is called {stage.image}",
             subject_of(stage.line, stage.image),
             impact="The build stops at FROM: there is no such image.",
-            fix="Give the ARG the name of an image or stage, or leave it empty.",
+            fix="Set the ARG to the name of an image or stage, or leave it empty.",
         )
         return
     if stage.unresolved:
@@ -144,7 +144,7 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
 def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
     row = next(known for known in read(WithoutLatest) if known.repository == repository)
     unsaid = "" if image.endswith(":latest") else f"{image} without a tag means {repository}:latest, and "
-    title = f"{unsaid}there is no tag latest of {repository}"
+    title = f"{unsaid}{repository} has no tag latest"
     fix = "Use a release: its tags are listed in NVIDIA's NGC catalog."
     return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=row.sources)
 
@@ -210,7 +210,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     system = supported_beside(row, matrix)
     plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
-    fix = "Write the CUDA version, the flavor, and the distribution"
+    fix = "Specify the CUDA version, the flavor, and the distribution"
     fix += f", as in {newest.repository}:{newest.tag}." if newest else "."
     return finding(
         faults.BASE_GONE,
@@ -230,11 +230,11 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         fix = "Use a CUDA release that exists: envkit matrix image_tags"
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _lacks_its_patch(named, matrix):
-        title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
+        title = f"{image} cannot be pulled: tags of CUDA {named} contain all three numbers of a release"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _names_no_system(tag, matrix):
-        title = f"{image} cannot be pulled: every tag names a distribution since those without one were deleted"
+        title = f"{image} cannot be pulled: every tag includes a distribution, since those without one were deleted"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _all_gone(named, matrix):
@@ -242,7 +242,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _listed_whole(named, matrix):
-        title = f"{image} cannot be pulled: it is in none of NVIDIA's lists of tags of CUDA {named}"
+        title = f"{image} cannot be pulled: NVIDIA lists no such tag for CUDA {named}"
         fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"

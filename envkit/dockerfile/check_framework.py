@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
-_ON_THE_CPU = "It does not use the GPU: it goes on without, and runs on the CPU."
+_ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
 
@@ -71,7 +71,7 @@ def _framework(
         return
     gone = _gone_extra(build, wanted)
     if gone is not None:
-        title = f"{build.framework} {build.version} has no extra {gone.extra}: pip warns, and installs it without CUDA"
+        title = f"{build.framework} {build.version} has no extra {gone.extra}: pip warns and installs it without CUDA"
         yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package or wanted.package)))
         return
     if wanted.tool == "pip":  # conda provides Python, NumPy and CUDA that suit, or refuses
@@ -145,7 +145,7 @@ def _around(
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
             fix = "Start from a newer distribution."
-            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
+            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip rejects the package.", fix, anew)
     origin = cuda_comes_from(build, wanted, found)
     if origin == "nowhere":
         title = f"{wanted.package} {build.version} has no CUDA: the CUDA build is {build.package}"
@@ -198,7 +198,7 @@ def _cuda_of(
             verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
         if verdict.status == "fail" and _goes_on(build, wanted):
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
-        impact = f"{title} does not find its libraries: the import fails, or the framework runs on the CPU."
+        impact = f"{title} cannot find its libraries: the import fails, or the framework runs on the CPU."
         yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, fix, anew)
     yield from _cudnn_of(build, wanted, found, subject, anew)
 
@@ -219,7 +219,7 @@ def _without_cuda(
     build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
 ) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not known to envkit."""
-    title = f"{build.named} loads CUDA {build.cuda} from the system, and"
+    title = f"{build.named} loads CUDA {build.cuda} from the system, but"
     if found.some_cuda or not found.base.plain:
         source = found.some_cuda.text if found.some_cuda else found.base.image
         told = f"{title} it is not known which CUDA {source} contains"
@@ -247,7 +247,7 @@ def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: s
         return
     impact = "The import, or the first convolution, fails."
     if found.cudnn is None and found.base.plain and not found.some_cudnn:
-        told = f"{title} loads cuDNN {build.cudnn} from the system, and the image has none"
+        told = f"{title} loads cuDNN {build.cudnn} from the system, but the image has none"
         remedy = Remedy(
             f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)
         )

@@ -52,7 +52,7 @@ def container_targets(found: Contents, request: Request) -> Iterator[Finding]:
         return
     for gpu in request.gpus:
         if plain(gpu.compute_capability) < plain(row.lowest):
-            need = f"need compute capability {row.lowest}, which {gpu} lacks"
+            need = f"need compute capability {row.lowest}, which {gpu} does not have"
             detail = f"NVIDIA's containers of {row.first} to {row.last} {need}"
             verdict = Verdict("gpu-runs-build", "fail", detail, row.sources)
             fix = "Use a newer GPU, or an image of the framework's own project."
@@ -166,7 +166,7 @@ def _newer_than_base(
         f"{build.named} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
         f"base image is for CUDA {held}, which runs with {base}"
     )
-    fix = f"Use a CUDA {cuda.release(2)} base image, whose containers refuse to start on older drivers"
+    fix = f"Use a CUDA {cuda.release(2)} base image, whose containers refuse to start with older drivers"
     older = _build_for_base(build, python, found, matrix)
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:
@@ -177,7 +177,7 @@ def _newer_than_base(
         Status.WARN,
         title,
         subject,
-        impact="On a host with an older driver the container starts, and the framework does not see the GPU.",
+        impact="On a host with an older driver, the container starts, but the framework does not see the GPU.",
         remedy=Remedy(f"{fix}.", steps),
         sources=build.sources,
     )

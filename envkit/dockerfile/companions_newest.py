@@ -75,9 +75,9 @@ def _beside(one: Package, pinned: Package, python: Version | None) -> Iterator[F
     yield finding(
         faults.REQUIREMENTS_CLASH,
         Status.WARN,
-        f"the newest {one.name}, {newest.version}, is for a newer torch than {pin}, and its metadata does not say so",
+        f"the newest {one.name}, {newest.version}, is for a newer torch than {pin}, but its metadata does not say so",
         subject_of(one.line, one.name),
-        impact=f"pip takes it next to torch {pin}, where its compiled part does not load.",
+        impact=f"pip installs it alongside torch {pin}, where its compiled part does not load.",
         remedy=Remedy(f"Pin the release for this torch: {one.name}=={fitting[-1].version}."),
         sources=newest.sources,
     )
@@ -113,7 +113,7 @@ def _told(one: Package, pinned: Package, newer: PackagePair) -> Finding:
         Status.WARN,
         f"the newest {one.name}, {newer.version}, requires {torch} and replaces {pinned.name}{pinned.spec}",
         subject_of(one.line, one.name),
-        impact="pip replaces the torch that was installed before by one for a newer CUDA and driver.",
-        remedy=Remedy(f"Name {one.name} in the same command as torch, or pin the release for it."),
+        impact="pip replaces the torch that was installed before with one that needs a newer CUDA and driver.",
+        remedy=Remedy(f"Install {one.name} in the same command as torch, or pin the release that matches it."),
         sources=newer.sources,
     )

@@ -42,8 +42,8 @@ def _first(ground: Ground, build: FrameworkBuild) -> Iterator[Finding]:
         if compiled.row.package != _HAS_WHEELS or (_is_pinned(compiled) and cuda.major > nvcc.major):
             yield stop(
                 faults.CUDA_MISMATCH,
-                f"{compiled.name} is compiled with CUDA {nvcc.release(2)}, and {build.framework} {build.version} is for"
-                f" CUDA {cuda.release(2)}",
+                f"{compiled.name} is compiled with CUDA {nvcc.release(2)}, but {build.framework} {build.version} is "
+                f"for CUDA {cuda.release(2)}",
                 command_subject(step.command, compiled.line),
                 impact="The build stops with: The detected CUDA version mismatches the version that was used to compile"
                 " PyTorch.",

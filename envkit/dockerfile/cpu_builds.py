@@ -74,7 +74,8 @@ def cpu_on_purpose(
     build = _served(wanted, found, matrix)
     if build is None:
         fix = (
-            f"envkit knows no GPU build of {framework_title(wanted.framework)} for this image: start from another one."
+            f"envkit knows of no GPU build of {framework_title(wanted.framework)} for this image: start from a "
+            "different one."
         )
         remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:

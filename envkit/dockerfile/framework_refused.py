@@ -49,10 +49,11 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
                 name = row.through or package.name
                 yield stop(
                     faults.REQUIREMENTS_CLASH,
-                    f"the newest {name} does not use {row.framework} before {row.floor}, and {there.source}",
+                    f"the newest {name} does not support {row.framework} before {row.floor}, and {there.source}",
                     package_subject(package),
-                    impact=f"{name} goes on as if there was no {row.framework}: no model loads.",
-                    fix=f"Pin a release of {name} from the time of that {row.framework}, or use a newer one.",
+                    impact=f"{name} continues as if {row.framework} were not installed: no model loads.",
+                    fix=f"Pin a {name} release from the time of that {row.framework} release, or use a newer "
+                    f"{row.framework}.",
                     sources=row.sources,
                 )
                 return

@@ -29,8 +29,8 @@ def frozen_folder(lists: Iterable[ListFile]) -> Iterator[Finding]:
         name = found.name.partition(" @ ")[0]
         yield stop(
             faults.LIST_MISSING,
-            f"{name} is to come from a folder of the machine where the list was made",
+            f"{name} refers to a directory on the machine where the list was made",
             subject_of(found.line, found.name),
             impact="The build stops with: No such file or directory.",
-            fix="Write the list anew, with releases in place of folders: pip list --format=freeze.",
+            fix="Regenerate the list with releases instead of directories: pip list --format=freeze.",
         )

@@ -59,7 +59,7 @@ def read_instructions(text: str) -> tuple[Instruction, ...]:
         elif instruction.keyword in COPIES and len(instruction.text.split()) == 1:
             raise SourceError(
                 f"line {start + 1}: {instruction.keyword} has no destination.",
-                f"Write what is copied and where to: {instruction.keyword} {instruction.text} .",
+                f"Write what is copied, and where to: {instruction.keyword} {instruction.text} .",
             )
         instructions.append(instruction)
     return tuple(instructions)

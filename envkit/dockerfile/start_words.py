@@ -53,10 +53,10 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
         elif part is not None and alone and _is_by_name(part, chain):
             yield stop(
                 faults.PROGRAM_MISSING,
-                f"{(exec_form(part.text) or [''])[0]} is looked for in the folders of PATH, not in the current one",
+                f"{(exec_form(part.text) or [''])[0]} is looked up in PATH, not in the current directory",
                 subject_of(part.line, part.keyword),
                 impact="The container stops at once: executable file not found in $PATH.",
-                fix='Name its program: ["python3", "FILE.py"], or write the whole path.',
+                fix='Start it with its program, as in ["python3", "FILE.py"], or write the full path.',
             )
         elif part is not None and alone:
             yield from _literal(part)
@@ -87,7 +87,7 @@ def _literal(part: Instruction) -> Iterator[Finding]:
         Status.FAIL if port else Status.WARN,
         f"no shell reads this {part.keyword}: the program gets the text {given[at]}",
         subject_of(part.line, part.keyword),
-        impact="The container stops at once, or starts with another argument than meant.",
+        impact="The container stops at once, or starts with a different argument than intended.",
         remedy=Remedy(f"Write {part.keyword} without brackets, or call sh -c."),
     )
 
@@ -98,12 +98,12 @@ def _fault(part: Instruction, *, alone: bool) -> tuple[str, str] | None:
     if words is None:
         if _BROKEN.match(part.text) is None:
             return None
-        title = f"this {part.keyword} is no array of JSON: a shell gets it, bracket and all"
+        title = f"this {part.keyword} is not a JSON array: a shell gets it, brackets and all"
         return title, 'Write each word in double quotes, with commas between them: ["python3", "app.py"].'
     if not alone or not words:
         return None
     if _SENTENCE.fullmatch(words[0]):
-        return f"there is no program named {words[0]}", "Write the program and each argument as a word of its own."
+        return f"there is no program named {words[0]}", "Write the program and each argument as a separate word."
     if len(words) > 1 and _PYTHON.fullmatch(words[0]) and _WITH_OPTION.fullmatch(words[1]):
-        return f"there is no file named {words[1]}", "Write the file and each option as a word of its own."
+        return f"there is no file named {words[1]}", "Write the file and each option as a separate word."
     return None

@@ -93,7 +93,8 @@ def cuda_releases(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
                 yield _without(
                     word,
                     told,
-                    f"Install a CUDA from {min(releases)} to {max(releases)}, or start from another release.",
+                    f"Install a CUDA release from {min(releases)} to {max(releases)}, or start from a different "
+                    "distribution release.",
                 )
                 return
 
@@ -129,7 +130,7 @@ def gone_ppas(ground: Ground) -> Iterator[Finding]:
         if row is not None and step.command.decisive and "--remove" not in words:
             yield stop(
                 faults.APT_WITHOUT_PACKAGE,
-                f"the PPA {row.name} is no longer there",
+                f"the PPA {row.name} no longer exists",
                 command_subject(step.command),
                 impact="The build stops with: Cannot add PPA.",
                 fix="Start from a distribution that has the package.",
@@ -148,7 +149,7 @@ def version_cut(ground: Ground) -> Iterator[Finding]:
             if pinned and name in _REVISED and version and not {"-", "*", "$"} & set(version) and step.command.decisive:
                 yield stop(
                     faults.APT_WITHOUT_PACKAGE,
-                    f"apt has no version {version} of {name}: it wants the whole version, with its revision",
+                    f"apt has no version {version} of {name}: apt needs the full version, including its revision",
                     subject_of(word.line, word),
                     impact=f"The build stops with: Version '{version}' for '{name}' was not found.",
                     fix=f"Write {name}, or {name}={version}*.",

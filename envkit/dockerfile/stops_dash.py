@@ -119,10 +119,11 @@ def activate_unread(ground: Ground) -> Iterator[Finding]:
             if command.words[:2] == ("conda", "activate") and command.decisive and not command.conditional:
                 yield stop(
                     faults.WORD_UNKNOWN,
-                    "conda activate works only in a shell that has read conda's functions, and RUN starts a new one",
+                    "conda activate works only in a shell that has loaded conda's functions, but each RUN starts a "
+                    "new one",
                     command_subject(command),
                     impact="The build stops with: Run 'conda init' before 'conda activate'.",
-                    fix="Use conda run -n NAME, or put the environment's bin folder into PATH.",
+                    fix="Use conda run -n NAME, or add the environment's bin directory to PATH.",
                 )
                 return
 
@@ -142,10 +143,10 @@ def environment_unmade(ground: Ground) -> Iterator[Finding]:
             return
         yield stop(
             faults.WORD_UNKNOWN,
-            f"no command makes an environment {name}",
+            f"no command creates an environment {name}",
             command_subject(step.command, name.line if isinstance(name, Word) else None),
             impact="The build stops: the environment is not found.",
-            fix=f"Make it first: conda create -y -n {name} python.",
+            fix=f"Create it first: conda create -y -n {name} python.",
         )
         return
 

@@ -75,7 +75,7 @@ def pip_is_pip3(ground: Ground) -> Iterator[Finding]:
         if there and words[:2] == ("pip", "install") and not names.follow("pip", step.place):
             yield stop(
                 faults.PIP_MISSING,
-                f"the package python3-pip of {row.title} brings pip3 and no pip",
+                f"on {row.title}, the package python3-pip provides pip3, but no pip",
                 command_subject(step.command),
                 impact="The build stops: pip is not found.",
                 fix="Call pip3, or python3 -m pip.",

@@ -37,7 +37,7 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
         if needs:
             yield stop(
                 faults.GPU_AT_BUILD,
-                "this command needs a GPU, and there is none while an image is being built",
+                "this command needs a GPU, but docker build has none",
                 command_subject(step.command),
                 impact="The build fails here even on a machine with a GPU: only Docker's legacy builder, with nvidia "
                 "as the default runtime, exposes one.",
@@ -55,7 +55,7 @@ def native_code(ground: Ground) -> Iterator[Finding]:
             yield finding(
                 faults.GPU_AT_BUILD,
                 Status.WARN,
-                f"{word} asks for the GPU of the machine that builds, and there is none while an image is being built",
+                f"{word} selects the GPU of the build machine, but docker build has none",
                 command_subject(step.command),
                 impact="nvcc compiles for its oldest architecture, or stops.",
                 remedy=Remedy("List the architectures of your GPUs instead."),

@@ -44,11 +44,11 @@ def _copied(part: Instruction) -> Finding | None:
         return None
     return stop(
         faults.WORD_UNKNOWN,
-        f"no shell runs {part.keyword}, so {word} is the name of a file to it",
+        f"{part.keyword} does not run in a shell, so {word} is taken as a file name",
         subject_of(part.line, part.keyword),
         impact="The build stops: there is no such file.",
-        fix=f"Remove {word} and what follows it. A file that may be missing is copied with a pattern, next to one that "
-        "is always there.",
+        fix=f"Remove {word} and what follows it. To copy a file that may be missing, use a pattern, together with a "
+        "file that always exists.",
     )
 
 
@@ -58,10 +58,10 @@ def _in(part: Instruction) -> Finding | None:
         if words[0] in _INSTRUCTIONS:
             return stop(
                 faults.COMMANDS_JOINED,
-                f"{words[0]} is an instruction of the Dockerfile, and stands here as a command of the shell",
+                f"{words[0]} is a Dockerfile instruction, but is used here as a shell command",
                 command_subject(command),
                 impact=f"The build stops with: {words[0]}: not found.",
-                fix=f"Start a line of its own with {words[0]}, without && and a backslash before it.",
+                fix=f"Put {words[0]} at the start of a new line, without && or a backslash before it.",
             )
         end = _swallowed_end(command, part.text)
         if end is not None:

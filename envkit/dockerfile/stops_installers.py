@@ -158,7 +158,7 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
         if added and arguments(step.command, APT, ("update",)) is not None and step.command.decisive:
             yield stop(
                 faults.APT_KEY_REFUSED,
-                f"apt in {system.title} refuses the key of NVIDIA's repository for {other['os']}",
+                f"apt in {system.title} rejects the key of NVIDIA's repository for {other['os']}",
                 command_subject(step.command),
                 impact="The build stops with: The repository is not signed.",
                 sources=row.sources,
@@ -197,7 +197,7 @@ def asks(ground: Ground) -> Iterator[Finding]:
         if row is not None and not answered and step.command.decisive:
             yield stop(
                 faults.APT_ASKS,
-                f"apt asks before it installs the dependencies of {row.package}, and gets no answer: -y is missing",
+                f"apt asks before it installs the dependencies of {row.package}, but gets no answer: -y is missing",
                 command_subject(step.command),
                 impact="The build stops with: Do you want to continue? [Y/n] Abort.",
                 sources=row.sources,

@@ -47,7 +47,7 @@ def library_missing(ground: Ground) -> Iterator[Finding]:
             if _loads_gl(package, ground, step):
                 yield stop(
                     faults.LIBRARY_MISSING,
-                    f"{package.name} loads libGL.so.1, and nothing in this image brings it",
+                    f"{package.name} loads libGL.so.1, but nothing in this image provides it",
                     package_subject(package),
                     impact="It installs, and stops when cv2 is imported: libGL.so.1 is not found.",
                     sources=("github-opencv-opencv-python-370",),

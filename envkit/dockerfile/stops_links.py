@@ -39,10 +39,10 @@ def link_exists(ground: Ground) -> Iterator[Finding]:
         if links and known and len(plain) == 2 and plain[1] in there and step.command.decisive:
             yield stop(
                 faults.PATH_EXISTS,
-                f"{plain[1]} exists already, and ln replaces nothing without -f",
+                f"{plain[1]} already exists, and ln replaces nothing without -f",
                 command_subject(step.command, plain[1].line),
                 impact=f"The build stops with: failed to create symbolic link '{plain[1]}': File exists.",
-                fix="Write ln -sf, or leave the command out.",
+                fix="Use ln -sf, or remove the command.",
                 sources=("distribution-packages",),
             )
             return

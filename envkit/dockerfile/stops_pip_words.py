@@ -46,7 +46,7 @@ def uninstall_asks(ground: Ground) -> Iterator[Finding]:
         if named is not None and step.command.decisive and not fed:
             yield stop(
                 faults.TOOL_OPTION,
-                f"pip asks before it uninstalls {named}, and gets no answer: -y is missing",
+                f"pip asks before it uninstalls {named}, but gets no answer: -y is missing",
                 command_subject(step.command),
                 impact="The build stops with: EOFError: EOF when reading a line.",
                 fix="Add -y.",
@@ -84,7 +84,7 @@ def pip_word_unknown(ground: Ground) -> Iterator[Finding]:
                 impact=f"The build stops with: no such option: {name}."
                 if kind == "option"
                 else f'The build stops with: unknown command "{found}".',
-                fix="Leave it out, or upgrade pip first: python3 -m pip install --upgrade pip.",
+                fix="Omit it, or upgrade pip first: python3 -m pip install --upgrade pip.",
                 sources=(*row.sources, *known.sources),
             )
             return

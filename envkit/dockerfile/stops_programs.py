@@ -110,7 +110,7 @@ def script_by_name(ground: Ground) -> Iterator[Finding]:
             return
         yield stop(
             faults.PROGRAM_MISSING,
-            f"{words[0]} is looked for in the folders of PATH, not in the current one",
+            f"{words[0]} is looked up in PATH, not in the current directory",
             command_subject(step.command),
             impact=f"The build stops with: {words[0]}: not found.",
             fix=f"Write ./{words[0]}, or sh {words[0]}.",
@@ -142,7 +142,7 @@ def release_is_a_name(ground: Ground) -> Iterator[Finding]:
             if package.tool == "conda" and _VARIABLE.fullmatch(package.spec):
                 yield stop(
                     faults.WORD_UNKNOWN,
-                    f"{package.name}{package.spec} names a variable in place of a release",
+                    f"{package.name}{package.spec} uses a variable's name as the release",
                     subject_of(package.line, package.asked),
                     impact="The build stops: conda finds no such release.",
                     fix="Put a $ before the name of the variable.",
@@ -221,7 +221,7 @@ def poetry_refuses(ground: Ground) -> Iterator[Finding]:
                 f"the installer fetches the newest Poetry, which does not run on Python {python.release(2)}",
                 command_subject(step.command),
                 impact="The build stops with: Poetry installation failed.",
-                fix="Name a release of Poetry for this Python: POETRY_VERSION=VERSION python3 -",
+                fix="Specify a Poetry release for this Python: POETRY_VERSION=VERSION python3 -",
                 sources=("github-apache-devlake-8734",),
             )
             return
@@ -234,7 +234,7 @@ def service_asked(ground: Ground) -> Iterator[Finding]:
         if words in _ASKS and step.command.decisive:
             yield stop(
                 faults.SERVICE_AT_BUILD,
-                f"{' '.join(words)} needs a running service, and none runs while an image is built",
+                f"{' '.join(words)} needs a running service, but none runs during a build",
                 command_subject(step.command),
                 impact="The build stops: the program cannot connect.",
             )

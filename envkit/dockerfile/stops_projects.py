@@ -35,10 +35,10 @@ def python_too_old(ground: Ground) -> Iterator[Finding]:
             name = row.repository.rpartition("/")[2]
             yield stop(
                 image_faults.PYTHON_WITHOUT_PACKAGE,
-                f"{name} from its repository needs Python {row.python} or newer, and this is Python {python}",
+                f"{name} from its repository needs Python {row.python} or newer, but this is Python {python}",
                 command_subject(step.command, word.line),
                 impact="The build stops with: requires a different Python.",
-                fix=f"Use a tag of {name} that takes Python {python}, or use a newer Python.",
+                fix=f"Use a tag of {name} that supports Python {python}, or use a newer Python.",
                 sources=row.sources,
             )
             return
@@ -58,10 +58,10 @@ def needs_more(ground: Ground) -> Iterator[Finding]:
             name = row.repository.rpartition("/")[2]
             yield stop(
                 image_faults.REQUIREMENTS_CLASH,
-                f"{name} of today imports {row.package}, which nothing in this file installs",
+                f"the current {name} imports {row.package}, which nothing in this file installs",
                 subject_of(word.line, name),
                 impact="It installs, and stops when it is imported.",
-                fix=f"Install {row.package}, or check out a release of {name} of that time.",
+                fix=f"Install {row.package}, or check out an older release of {name}.",
                 sources=row.sources,
             )
             return
@@ -89,7 +89,7 @@ def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Findi
         yield finding(
             image_stops.GPU_AT_BUILD,
             Status.WARN,
-            f"the build of {row.package} leaves its CUDA code out: there is no GPU, and nothing sets "
+            f"the build of {row.package} omits its CUDA code: there is no GPU, and nothing sets "
             + " or ".join(row.variables),
             command_subject(step.command, line),
             impact="It installs, and stops at run time: not compiled with GPU support.",

@@ -81,7 +81,7 @@ def release_gone(ground: Ground) -> Iterator[Finding]:
                     f"PyPI has no {package.name} {pin[1]}",
                     package_subject(package),
                     impact="The build stops with: No matching distribution found.",
-                    fix=f"Pin a release of {package.name} that is there.",
+                    fix=f"Pin a release of {package.name} that exists.",
                     sources=row.sources,
                 )
                 return

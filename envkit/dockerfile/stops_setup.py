@@ -35,7 +35,7 @@ def setup_imports(ground: Ground) -> Iterator[Finding]:
             line, name, row, _ = found
             yield stop(
                 faults.PACKAGE_REFUSES,
-                f"the setup of {name} imports {row.module}, which the environment that it is built in does not have",
+                f"the setup of {name} imports {row.module}, which its build environment does not contain",
                 command_subject(step.command, line),
                 impact=f"The build stops with: No module named '{row.module}'.",
                 fix=_FIXES[row.module],

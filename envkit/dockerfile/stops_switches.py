@@ -39,10 +39,11 @@ def switch_renamed(ground: Ground) -> Iterator[Finding]:
             if row is not None and value not in _FALSE:
                 yield stop(
                     faults.TOOL_OPTION,
-                    f"the newest {row.repository.rpartition('/')[2]} stops at {row.switch}, which is {row.now} today",
+                    f"the newest {row.repository.rpartition('/')[2]} stops at {row.switch}, which is now called "
+                    f"{row.now}",
                     subject_of(word.line, word),
                     impact="The build stops: CMake reports an error.",
-                    fix=f"Write -D{row.now}=ON, or check out a release of that time.",
+                    fix=f"Write -D{row.now}=ON, or check out an older release.",
                     sources=row.sources,
                 )
                 return

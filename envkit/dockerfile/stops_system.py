@@ -90,7 +90,7 @@ def rotated_key(ground: Ground) -> Iterator[Finding]:
         return
     update = _first(ground, APT, ("update",))
     if update is not None:
-        told = f"{base.image} is older than NVIDIA's signing key of 2022: apt-get update fails"
+        told = f"{base.image} predates NVIDIA's 2022 signing key: apt-get update fails"
         impact = "The build stops with: NO_PUBKEY A4B469963BF863CC."
         yield stop(faults.APT_KEY_ROTATED, told, command_subject(update), impact=impact, sources=row.sources)
 

@@ -33,10 +33,10 @@ def environment_missing(ground: Ground) -> Iterator[Finding]:
         if command is not None and _stops(command) and not (part.flags or _has_one(part, command)):
             yield stop(
                 faults.TOOL_OPTION,
-                "uv pip install finds no environment, and has no --system",
+                "uv pip install finds no environment, and --system is missing",
                 command_subject(command),
                 impact="The build stops with: No virtual environment found.",
-                fix="Add --system, or make an environment first: uv venv.",
+                fix="Add --system, or create an environment first: uv venv.",
             )
             return
         if command is not None or (part.keyword in _READ and _may_make_one(part)):

@@ -45,7 +45,7 @@ def misspelled(ground: Ground) -> Iterator[Finding]:
         if meant and step.command.decisive and not _is_made(name, ground):
             yield stop(
                 faults.WORD_UNKNOWN,
-                f"{name} is no program: {meant} is probably meant",
+                f"{name} is not a program; {meant} was probably intended",
                 command_subject(step.command),
                 impact=f"The build stops with: {name}: not found.",
                 fix=f"Write {meant}.",
@@ -83,7 +83,7 @@ def bash_alone(ground: Ground) -> Iterator[Finding]:
                 f"only bash knows {found}, and RUN uses sh",
                 subject_of(found.line, found),
                 impact="The build stops with: Bad substitution.",
-                fix='Write SHELL ["/bin/bash", "-c"] before the RUN, or use a variable of its own.',
+                fix='Write SHELL ["/bin/bash", "-c"] before the RUN, or use a separate variable.',
             )
             return
 
@@ -106,7 +106,7 @@ def apt_list(ground: Ground) -> Iterator[Finding]:
         if word is not None and step.command.decisive:
             yield stop(
                 faults.TOOL_OPTION,
-                f"apt has no option {word}, and reads no lists",
+                f"apt has no option {word}, and cannot read lists from files",
                 command_subject(step.command),
                 impact="The build stops: the command line option is not understood.",
                 fix="Copy the list into the image, and write: xargs apt-get install -y < LIST.",
@@ -124,7 +124,7 @@ def requirement_unread(ground: Ground) -> Iterator[Finding]:
                 f"pip cannot read the requirement {word}",
                 subject_of(word.line, word),
                 impact="The build stops: the requirement is not valid, or no release has such a version.",
-                fix="Write each requirement as a word of its own, such as 'numpy>=1.26,<2'.",
+                fix="Write each requirement as a separate word, such as 'numpy>=1.26,<2'.",
             )
 
 

@@ -186,7 +186,7 @@ def _of_variant(
     if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
         told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds have their own index"
         option = next(filter(None, map(_place_option, of_cuda)), "")
-        fix = f"Add {option}." if option else "Name that index."
+        fix = f"Add {option}." if option else "Specify that index."
         return Problem(Status.FAIL, told, fix, _newest(of_cuda))
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
         told = (
@@ -208,7 +208,7 @@ def _of_variant(
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
         told = f"envkit does not know {wanted.package}{wanted.spec} on the default index"
-        return Problem(Status.UNKNOWN, told, f"{place} has it: name that index." if place else "Specify its index.")
+        return Problem(Status.UNKNOWN, told, f"{place} has it: specify that index." if place else "Specify its index.")
     places = {place.rstrip("/") for place in wanted.places.split()}
     return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
 

@@ -125,6 +125,6 @@ def in_one_file(packages: PackageList, form: str) -> list[str]:
     """The lines of a requirements file. Raises EnvkitError for packages of different indexes."""
     lines = one_file(packages.calls)
     if lines is None:
-        reason = "its packages come from different indexes, which one file cannot keep apart"
+        reason = "its packages come from different indexes, which a single file of this format cannot express"
         raise EnvkitError(f"--format {form}: {reason}.", "Use pyproject, pixi, uv, or pip, which can.")
     return lines

@@ -30,8 +30,8 @@ _DECISIVE = (
 )
 _XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, which answers a question, too
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
-_UNEXPLAINED = "This text shows a failure, but nothing in it about the machine explains it"
-_NOT_SHOWN = "The text names parts of a machine, but does not show whether they work"
+_UNEXPLAINED = "This text shows a failure, but envkit could not determine the cause"
+_NOT_SHOWN = "This text mentions parts of a machine, but does not show whether they work"
 _FEW = 5  # checks, which a headline can name
 _TOO_LITTLE = "Too little is known for a verdict"
 ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
@@ -178,11 +178,11 @@ def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
     message = unjudged(environment, findings)
     if message is not None and not _outweighed(environment, message):
         return (
-            "The input contains a known message, but its check does not apply here: "
+            "envkit recognized an error message, but its check does not apply here: "
             f"{message.signature.partition('/')[0]}"
         )
     if unread(environment) and not any(map(is_likened, findings)):
-        return "Nothing in this text was recognized"
+        return "envkit recognized nothing in this text"
     return ""
 
 

@@ -87,9 +87,7 @@ def _needed(folder: str) -> dict[str, str]:
 def inventory_of(names: Sequence[str]) -> str:
     """Names as an inventory of one line. Raises RequestError for none, and for what is not a name of a host."""
     if not names:
-        raise RequestError(
-            "--inventory: no host was given.", "Give an inventory file, or names with commas between them."
-        )
+        raise RequestError("--inventory: no host was given.", "Pass an inventory file, or comma-separated host names.")
     for name in names:
         if not _NAME.fullmatch(name):
             raise RequestError(

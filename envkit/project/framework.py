@@ -77,7 +77,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
         if apart:
             needed = f"CUDA {build.cuda}{cudnn}"
-            title = f"{title_of(build)} loads {needed}, but {other.named} brings {' and '.join(apart)}"
+            title = f"{title_of(build)} loads {needed}, but {other.named} includes {' and '.join(apart)}"
             impact = f"Unless the system has {needed}, it reports a missing library and runs on the CPU."
             remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
@@ -113,8 +113,8 @@ def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, 
     bound = next((one for one in have.items if _is_bound(one)), None) if wanted.package == _TORCH else None
     if bound is not None and build.cuda is not None and not _another_serves(wanted, build, query):
         advice = (
-            f"The wheels of {bound.package.name}{bound.package.spec} load CUDA {build.cuda.major}, so another torch "
-            "does not help: use another release"
+            f"The wheels of {bound.package.name}{bound.package.spec} load CUDA {build.cuda.major}, so a different "
+            "torch does not help: use a different release"
         )
         driver = ", or update the driver" if item.id == faults.DRIVER_TOO_OLD.id else ""
         return replace(item, remedy=Remedy(f"{advice}{driver}."))

@@ -46,7 +46,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             Status.FAIL,
             verdict.detail,
             subject_of(one),
-            impact="The installer takes them, and the build, the import, or the first use fails.",
+            impact="The installer accepts them, but the build, the import, or the first use fails.",
             remedy=Remedy(instead),
             sources=verdict.sources,
         )

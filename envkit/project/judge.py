@@ -117,7 +117,7 @@ def _python_allowed(manifest: Manifest, request: Request, have: Chosen) -> Itera
     if python is None or not manifest.requires_python or manifest.python is not None:
         return
     if not python_allowed(manifest.requires_python, python):
-        title = f"the project requires Python {manifest.requires_python}, and the target has {python}"
+        title = f"the project requires Python {manifest.requires_python}, but the target has {python}"
         impact = "The installer rejects the project."
         remedy = Remedy(f"Use Python {manifest.requires_python}.")
         yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.FAIL, title, manifest.kind, impact=impact, remedy=remedy)
@@ -155,7 +155,7 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             Status.WARN if tested else Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
-            impact=_UNTESTED if tested else "The installer refuses them, or the import fails.",
+            impact=_UNTESTED if tested else "The installer rejects them, or the import fails.",
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )
@@ -233,7 +233,7 @@ def _overwritten(other: Wanted, first: FrameworkBuild, wanted: Wanted, second: F
         Status.FAIL,
         f"{other.package} {first.version} and {wanted.package} {second.version} install the same files",
         subject,
-        impact="Each overwrites the other's files, so what is imported is a mix of two releases.",
+        impact="Each overwrites the other's files, so the imported package is a mix of two releases.",
         remedy=Remedy(f"Remove {other.package} or {wanted.package}."),
         sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
     )

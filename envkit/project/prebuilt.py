@@ -43,7 +43,7 @@ def _others(
     here = [row for row in rows if place in row.places]
     same = [row for row in here if build.version.starts_with(row.torch)]
     wanted = f"PyTorch {build.version} with CUDA {build.cuda}" + (f" and Python {python}" if python else "")
-    none = f"Of the wheels that its project builds, envkit knows none for {wanted}"
+    none = f"envkit knows of no wheel from its project for {wanted}"
     if same:
         known = "; ".join(dict.fromkeys(map(_one, same)))
     elif here:

@@ -29,7 +29,7 @@ def render_apptainer(recipe: Recipe) -> str:
     if recipe.runtime.health:
         reasons.append("Apptainer has no health checks and no published ports, which --jupyter needs")
     if recipe.runtime.user != ImageOptions().user:
-        reasons.append("Apptainer containers run as the user who starts them, not as the one given by --user")
+        reasons.append("Apptainer containers run as the user who starts them, not as the user given with --user")
     refuse("apptainer", reasons)
     sections = _sections(recipe)
     variables: dict[str, str] = {}

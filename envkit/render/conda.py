@@ -11,6 +11,6 @@ def render_conda(recipe: Recipe) -> str:
     """The environment.yml of the recipe. Raises EnvkitError for what a conda environment cannot hold."""
     reasons = outside_python(recipe)
     if recipe.context:
-        reasons.append("--requirements and --lock name files that environment.yml cannot include")
+        reasons.append("--requirements and --lock refer to files that environment.yml cannot include")
     refuse("conda", reasons)
     return written(packages_of(recipe))

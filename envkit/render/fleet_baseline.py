@@ -23,7 +23,7 @@ def baseline_toml(hosts: Sequence[HostResult]) -> str:
     found = groups(hosts)
     if not found:
         raise SourceError(
-            "none of these machines names its GPU models, so there is nothing to expect.",
+            "the GPU models of these machines are unknown, so there is nothing to base expectations on.",
             "A baseline needs the GPU models.",
         )
     lines = ["# What these machines are expected to have; `envkit fleet report --baseline FILE` compares with it."]

@@ -24,7 +24,7 @@ def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
         lines += page.wrap(f"{trait_label(change.key)}: {change.old or 'new'} \u2192 {change.new}", "    ", "  ")
         lines += page.wrap(f"{many(len(change.hosts), 'host')}: {listed(change.hosts)}", " " * 8, " " * 6)
     if changes.less_known:
-        told = f"Less is known than before about {many(len(changes.less_known), 'host')}: {listed(changes.less_known)}"
+        told = f"Less is known about {many(len(changes.less_known), 'host')} than before: {listed(changes.less_known)}"
         lines += page.wrap(told, "    ", "  ")
     lines.append(f"{many(changes.unchanged, 'host')} unchanged.")
     return "\n".join(lines) + "\n"

@@ -113,7 +113,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         yield "CUDA", f"{choice.cuda} ({where})"
     if choice.cudnn_version is not None:
         checked = script_cudnn(choice, request)
-        told = f" (install scripts take {checked}, the newest with a published checksum)" if checked else ""
+        told = f" (install scripts use {checked}, the newest with a published checksum)" if checked else ""
         yield "cuDNN", f"{choice.cudnn_version}{told}"
     if choice.python is not None:
         way = f" ({choice.python_source.way})" if choice.python_source else ""

@@ -127,12 +127,12 @@ def _what(work: WindowsInstallation) -> Iterator[str]:
 
 def _choices(work: WindowsInstallation, options: ScriptOptions) -> Iterator[str]:
     yield "Choices (made when this script was written)"
-    yield f"  driver       {work.minimum_driver} or newer must be installed already; the script does not install one"
+    yield f"  driver       {work.minimum_driver} or newer must already be installed; the script does not install one"
     if work.toolkit is not None:
         parts = " ".join(work.toolkit.components) or "everything"
         yield from hang("  EULA         ", f"{eula_words(options, True)}: {EULA_URL}", WIDTH)
         yield from hang(f"  CUDA {str(work.toolkit.toolkit.version):<8} ", parts, WIDTH)
-        yield f"  installer    {work.toolkit.url or 'has to be named with -CudaInstaller'}"
+        yield f"  installer    {work.toolkit.url or 'must be passed with -CudaInstaller'}"
         if work.toolkit.installer is not None:
             yield f"               sha256 {work.toolkit.installer.sha256}"
     for call in work.calls:

@@ -119,10 +119,10 @@ def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, 
 
 def _none_told(ranking: Ranking, changes: Sequence[Change]) -> str:
     if ranking.unpriced:
-        return f"No card whose price is known fits the budget of {ranking.limits.budget:,.0f}."
+        return f"No card with a known price fits the budget of {ranking.limits.budget:,.0f}."
     if ranking.unknown and not ranking.out:
         return "Too little is known to recommend a card."
-    return "No card fits." if changes else "No card fits, and no change of these options is enough."
+    return "No card fits." if changes else "No card fits, and changing a single option is not enough."
 
 
 def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:

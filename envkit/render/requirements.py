@@ -11,6 +11,6 @@ def render_requirements(recipe: Recipe) -> str:
     """The requirements file of the recipe. Raises EnvkitError for what Python packages alone cannot hold."""
     reasons = outside_python(recipe)
     if recipe.context:
-        reasons.append("--requirements and --lock name such files already")
+        reasons.append("--requirements and --lock already refer to such files")
     refuse("requirements", reasons)
     return written(packages_of(recipe))

@@ -70,7 +70,7 @@ def help_text(work: Installation) -> str:
         ("--resume", "continue after an interruption or a reboot"),
         *([("--reboot", "reboot once if the driver needs it, and continue after the boot")] if work.may_reboot else []),
         ("--rollback", "restore the previous files and links"),
-        *([("--use", "point /usr/local/cuda, and thus login shells, to this toolkit")] if _links(work) else []),
+        *([("--use", "point /usr/local/cuda, and thus login shells, at this toolkit")] if _links(work) else []),
         ("--offline DIR", "use only the files in DIR; no network access"),
         *(
             [("--system-packages", "with --offline: get missing packages from the machine's own package sources")]
@@ -81,7 +81,7 @@ def help_text(work: Installation) -> str:
         *([("--accept-unverified", "accept files without a checksum")] if work.unverified else []),
         ("--progress json", "print events to stdout, one JSON object per line, with the result last"),
         ("--no-space-check", "skip the free-space check (its figures are estimates)"),
-        *([("--any-os", "run on a different distribution from the plan's")] if work.os else []),
+        *([("--any-os", "run on a different distribution than the plan's")] if work.os else []),
         ("--help", "this text"),
     ]
     lines = [
@@ -109,7 +109,7 @@ def _what(work: Installation) -> Iterator[str]:
     yield from hang(
         "",
         "Read it before you run it. It is idempotent and can be interrupted and resumed. Use --verify-only to check "
-        "and --rollback to undo. It needs bash 4 and the standard Unix tools, but no Python. It does nothing beyond "
+        "and --rollback to undo. It needs bash 4 and the standard Unix tools, but not Python. It does nothing beyond "
         "what is listed under Steps.",
         WIDTH,
     )
@@ -161,7 +161,7 @@ def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:
             else f"    {_unverified_words(options)}"
         )
     for parts in (step for step in work.steps if isinstance(step, FetchParts)):
-        yield from hang("  ", f"the archives of {parts.names} that this list names, verified with its sha256", WIDTH)
+        yield from hang("  ", f"the archives of {parts.names} in this list, verified with its sha256", WIDTH)
     if not work.downloads:
         yield "  none except packages"
 

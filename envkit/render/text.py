@@ -22,8 +22,8 @@ _SHOWN = 2  # pieces of evidence that a first look needs
 _NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
 _QUESTIONS = (
-    "To find out whether a machine is slow, run envkit bench; which cards can run a model, envkit recommend; which "
-    "versions work together, envkit resolve."
+    "To find out whether a machine is slow, run envkit bench. To find cards that can run a model, run envkit "
+    "recommend. To find versions that work together, run envkit resolve."
 )
 _ADD = "Add the last lines of the error and the output of these commands, most useful first:"
 

@@ -15,5 +15,5 @@ def literal(text: str, depth: int) -> str:
     if not text.endswith("\n") or text.endswith("\n\n") or text[0].isspace():
         raise EnvkitError("A literal block of YAML begins with a word and ends with one end of line.")
     if any(not (line.replace("\t", " ")).isprintable() for line in text.split("\n")):
-        raise EnvkitError("The script contains characters that a YAML file cannot hold.", "Use --format script.")
+        raise EnvkitError("The script contains characters that a YAML file cannot contain.", "Use --format script.")
     return "|\n" + indent(text, " " * depth, lambda line: line != "\n")

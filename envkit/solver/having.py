@@ -62,7 +62,7 @@ def _with_backend(request: Request, matrix: Tables) -> Plan | None:
         if isinstance(plan, Plan):
             others = " or ".join(f"--framework {other.name}" for other in alive if other is not row)
             names = request.frameworks[0].name
-            told = f"{names} runs on top of another framework; {row.title} was chosen: {others} plans for another"
+            told = f"{names} runs on top of another framework; {row.title} was chosen: {others} chooses a different one"
             return replace(plan, warnings=(told, *plan.warnings))
     return None
 

@@ -23,7 +23,7 @@ def unknown_framework(name: str, matrix: Matrix, words: RequestWords) -> Request
         return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
     hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
     if row.instead and row.compiled:
-        hint += "; where it is compiled, nvcc has to be of the major of that one's CUDA"
+        hint += "; to compile it, nvcc must have the same CUDA major version as that framework"
     hint = f"{hint}. {row.look[0].upper()}{row.look[1:]}".removeprefix(". ") if row.look else hint
     from envkit.solver.not_covered_facts import facts_of
 
@@ -37,7 +37,7 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     row = next(_rows("gpu", name), None)
     if row is None:
         return RequestError.unknown_value(option, name, dict.fromkeys(names), "envkit matrix gpus")
-    look = f"; for this one see {row.instead}" if row.instead else "."
+    look = f"; for this one, see {row.instead}" if row.instead else "."
     return RequestError(
         f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
     )

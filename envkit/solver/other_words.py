@@ -45,10 +45,10 @@ def python_words(text: str) -> str:
 
         rows = [row for row in read(FreeThreaded) if row.python == text.strip()]
         known = "; ".join(f"{row.framework} {row.first} to {row.last or 'the newest'}" for row in rows)
-        told = f"the default index has wheels for it of {known}" if known else "no wheels for it are known"
+        told = f"the default index has wheels for it for {known}" if known else "no wheels for it are known"
         raise RequestError(
             f"--python: envkit does not plan for the free-threaded Python {text}; {told}.",
-            f"Install there with pip itself, or use the regular one: --python {found[1]}",
+            f"Install with pip yourself, or use the regular build: --python {found[1]}",
         )
     return text
 

@@ -228,8 +228,9 @@ def parse_driver(text: str) -> Version:
         raise RequestError(f"--driver: {text!r} is not a driver version.", "Example: --driver 384.81") from None
     if version.major < _FIRST_BRANCH:
         raise RequestError(
-            f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version next to the driver's.",
-            f"Specify the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
+            f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version next to the driver version.",
+            "Specify the driver version, as in --driver 384.81. To plan for that CUDA version, run: envkit resolve "
+            f"--cuda {text}",
         )
     return version
 

@@ -43,6 +43,6 @@ def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, query
         return
     detail = (
         f"{title_of(build)} uses the CUDA of the framework that it runs on ({', '.join(givers)}), which the request "
-        "does not name"
+        "does not include"
     )
     yield Verdict("cuda-from-another", "unknown", detail, build.sources)

@@ -121,7 +121,7 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iter
         yield toolkit_serves_build(build, choice.toolkit)
     elif build.cuda is not None and not query.cuda_meets(build.cuda):
         detail = (
-            f"{title_of(build)} bundles its own CUDA {build.cuda}; its developers say that it works with CUDA "
+            f"{title_of(build)} bundles its own CUDA {build.cuda}; according to its developers, it works with CUDA "
             f"{build.cuda_min} and newer, so CUDA {request.cuda} is enough"
         )
         yield Verdict("cuda-version", "ok", detail, build.sources)
@@ -224,7 +224,7 @@ def _runfile_verdicts(toolkit: Toolkit, choice: Choice, query: Query) -> Iterato
 
 
 def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
-    return Verdict("python-can-be-had", "unknown", (f"envkit knows no way to get Python {python} on {system.title}"))
+    return Verdict("python-can-be-had", "unknown", (f"envkit knows of no way to get Python {python} on {system.title}"))
 
 
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
@@ -278,7 +278,7 @@ def _without_backend(choice: Choice, query: Query) -> Iterator[str]:
         rows = (query.knowledge.tables.framework(name) for name in givers)
         alive = [row.name for row in rows if row is not None and not row.archived]
         example = (alive or givers)[0]
-        yield f"{title_of(build)} runs on top of another framework: specify that, too, such as --framework {example}"
+        yield f"{title_of(build)} runs on top of another framework: also specify that, such as --framework {example}"
 
 
 def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:

@@ -71,7 +71,7 @@ def test_is_a_p40_still_good() -> None:
 def test_can_i_buy_a_k80() -> None:
     [card] = _answer("K80", "--network", "resnet-50")["cards"]
     notes = " ".join(card["notes"])
-    assert "maintenance ended 2024" in notes and "2 GPUs on a board" in notes
+    assert "maintenance ended 2024" in notes and "2 GPUs on one board" in notes
 
 
 def test_will_my_650_w_supply_carry_a_3090() -> None:

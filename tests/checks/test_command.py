@@ -110,7 +110,9 @@ def test_what_steers_a_terminal_is_in_no_command(payload: str) -> None:
 def test_half_a_remedy_is_not_given_and_says_why() -> None:
     given = Remedy("Rename it.", (run("cd", "/"), run("mv", PATH("relative"), "/b"), run("ls")))
     assert given.commands == ()
-    assert given.summary == ("Rename it. No command is given: 'relative' is not an absolute path in plain characters.")
+    assert given.summary == (
+        "Rename it. No command is given: 'relative' is not an absolute path without special characters."
+    )
     assert Remedy("Look.", (run("ls", "/a b"),)).commands == ("ls '/a b'",)
 
 

@@ -251,8 +251,8 @@ def test_the_framework_meant_is_named() -> None:
     finding = fails("ERROR: No matching distribution found for tensorflow\n")[0]
     assert finding.remedy is not None
     assert finding.remedy.summary == (
-        "Create an environment with a Python that TensorFlow has wheels for. The last command prints the one that "
-        "installs it there."
+        "Create an environment with a Python that TensorFlow has wheels for. The last command prints the command "
+        "that installs it there."
     )
 
 

@@ -74,7 +74,7 @@ CASES = (
         "fail",
         "old-form",
         machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "MIG-GPU-1/1/0"}),
-        "old form",
+        "old MIG instance name format",
     ),
     Case(ONE, "ok", "by-uuid", machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "MIG-b"})),
     Case(

@@ -142,7 +142,7 @@ CASES = (
         machine(
             IN_CONTAINER | HOST_GPU, packages=(SystemPackage("libnvidia-compute-535", "535.183.01-0ubuntu1", "dpkg"),)
         ),
-        "build it again",
+        "rebuild it",
     ),
     Case(
         BAKED,
@@ -152,7 +152,7 @@ CASES = (
             IN_CONTAINER | HOST_GPU,
             packages=(SystemPackage("libnvidia-compute-535", "535.183.01-0ubuntu1", "dpkg", "hold"),),
         ),
-        "build it again",
+        "rebuild it",
     ),
     Case(
         BAKED,

@@ -132,7 +132,7 @@ def test_no_python_is_chosen_of_several() -> None:
             "11/b11-42",
             "libcudart-missing",
             ["envkit install --cuda 12.9 --cudnn 9 --run"],
-            "next to what is already installed",
+            "alongside what is already installed",
         ),
         ("11/b11-49", "extension-abi-mismatch", ["FORCE_BUILD=TRUE", "envs/tg/bin/python -m pip"], "flash-attn 2.5.7"),
         ("12/b12-06", "libcudart-missing", ["nvidia-cufft-cu11", "--target"], "import torch before onnxruntime"),

@@ -126,7 +126,7 @@ def test_the_plan_is_for_the_environment_that_is_made() -> None:
 
 def test_the_python_that_has_wheels_is_not_the_cause() -> None:
     advice, commands = remedy_of(NO_WHEEL.format(python="Python 3.10.4"), "python-no-wheel")
-    assert "not the cause" in advice and "uv venv" not in commands
+    assert "not the problem" in advice and "uv venv" not in commands
 
 
 def test_cudnn_is_for_the_cuda_of_the_release() -> None:

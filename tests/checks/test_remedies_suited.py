@@ -384,7 +384,12 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("4/b4-18", "arch-newer-than-build", ["torch==2.7.1", "whl/cu128"], ""),
         ("4/b4-19", "arch-dropped-by-framework", ["whl/cu126"], ""),
         ("4/b4-27", "cpu-only-wheel", ["cmake.args=-DGGML_CUDA=on"], ""),
-        ("4/b4-33", "cpu-only-wheel", ["onnxruntime onnxruntime-gpu", "onnxruntime-gpu==1.23.2"], "only that one"),
+        (
+            "4/b4-33",
+            "cpu-only-wheel",
+            ["onnxruntime onnxruntime-gpu", "onnxruntime-gpu==1.23.2"],
+            "only onnxruntime-gpu",
+        ),
         ("4/b4-36", "not-built-for-windows", ["bitsandbytes>=0.43.0"], ""),
         ("3/b3-23", "gcc-too-new-for-nvcc", ["vcvars64.bat -vcvars_ver="], "Visual Studio"),
         ("7/b7-18", "xid-other", ["nvidia-smi --gpu-reset -i 0000:01:00.0"], "RMA"),

@@ -36,7 +36,7 @@ def test_without_a_majority_nothing_is_expected() -> None:
 
 
 def test_a_baseline_that_expects_nothing_is_refused() -> None:
-    with pytest.raises(SourceError, match="names its GPU models"):
+    with pytest.raises(SourceError, match="GPU models of these machines are unknown"):
         baseline_toml([host("x", State.UNREACHABLE)])
 
 
@@ -78,7 +78,7 @@ def test_unknown_is_no_change_and_not_the_same_either() -> None:
     changes = fleet_changes([host("a", kernel="1"), host("b")], [host("a"), host("b")])
     assert not changes.traits and not changes.worse
     assert (changes.less_known, changes.unchanged) == (("a",), 1)
-    assert "Less is known than before about 1 host: a" in changes_text(changes, 80, color=False)
+    assert "Less is known about 1 host than before: a" in changes_text(changes, 80, color=False)
 
 
 @pytest.mark.thorough

@@ -54,7 +54,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
             "vllm==0.6.3.post1",
             "--python 3.10 --gpu V100 --driver 470.199.02",
             "too old for CUDA 12.1",
-            "another torch does not help",
+            "a different torch does not help",
         ),
         ("torch==2.1.0\nhorovod==0.28.1", "--python 3.10", "C++17", "PyTorch 2.0 or older"),
         ("tensorflow==2.0.0\nkeras==2.2.4", "--python 3.7", "get_default_graph", "Keras 2.3.1"),
@@ -135,7 +135,7 @@ def test_the_wheels_of_torch_on_arm_are_for_the_cpu(tmp_path: Path) -> None:
 def test_libraries_of_another_major_do_not_serve_what_loads_them(tmp_path: Path) -> None:
     found = findings_on("torch==2.3.1\nonnxruntime-gpu==1.19.2\n", "--python 3.10 --driver 535.183.01", tmp_path)
     (told,) = [one for one in found if one.status is Status.WARN]
-    assert "but PyTorch 2.3.1 brings cuDNN 8.9" in told.title
+    assert "but PyTorch 2.3.1 includes cuDNN 8.9" in told.title
     assert told.remedy is not None and "torch==2.4.0" in told.remedy.advice
     same = findings_on("torch==2.4.1\nonnxruntime-gpu==1.19.2\n", "--python 3.10 --driver 535.183.01", tmp_path)
     assert not [one for one in same if one.status is Status.WARN]
@@ -191,7 +191,7 @@ def test_a_package_that_torch_holds_itself_needs_no_data_of_its_own(tmp_path: Pa
             "--python 3.10",
             "mmcv==2.1.0 --find-links https://download.openmmlab.com/mmcv/dist/cu121/torch2.1/index.html",
         ),
-        ("torch==2.9.1\nmmcv==2.2.0", "--python 3.12", "knows none for PyTorch 2.9.1 with CUDA 12.8"),
+        ("torch==2.9.1\nmmcv==2.2.0", "--python 3.12", "no wheel from its project for PyTorch 2.9.1 with CUDA 12.8"),
         (
             "torch==2.8.0\nflash-attn==2.8.3",
             "--python 3.12",
@@ -205,7 +205,7 @@ def test_a_package_that_torch_holds_itself_needs_no_data_of_its_own(tmp_path: Pa
 def test_a_wheel_that_its_project_has_is_named_where_pip_would_compile(
     lines: str, target: str, helps: str, tmp_path: Path
 ) -> None:
-    found = [one for one in findings_on(lines, target, tmp_path) if "pip compiles its sources" in one.title]
+    found = [one for one in findings_on(lines, target, tmp_path) if "pip compiles it from source" in one.title]
     assert [one.status for one in found] == [Status.UNKNOWN]
     advice = found[0].remedy.advice if found[0].remedy is not None else ""
     assert helps in advice if helps else not advice

@@ -73,7 +73,7 @@ def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
     environment, findings = judged(PLACES["container"] + SMI)
     answer = verdict(environment, findings)
     assert answer.title == (
-        "The input contains a known message, but its check does not apply here: driver-module-not-loaded"
+        "envkit recognized an error message, but its check does not apply here: driver-module-not-loaded"
     )
     assert answer.status is Status.UNKNOWN and answer.ask
 
@@ -148,14 +148,14 @@ def test_a_text_that_says_nothing_is_asked_for_what_would_tell() -> None:
     environment, findings = judged("hello world\n")
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)
-        assert "Nothing in this text was recognized" in page
+        assert "envkit recognized nothing in this text" in page
         assert page.index("nvidia-smi") < page.index("torch.utils.collect_env") < page.index("dmesg")
 
 
 @pytest.mark.parametrize("told", ["It stopped when I upgraded the kernel. RTX 3060.\n", "torch 2.6.0 on my new 4090\n"])
 def test_a_machine_that_is_only_spoken_of_is_not_called_healthy(told: str) -> None:
     answer = verdict(*judged(told))
-    assert answer.status is Status.UNKNOWN and "names parts of a machine" in answer.title and answer.ask
+    assert answer.status is Status.UNKNOWN and "mentions parts of a machine" in answer.title and answer.ask
     assert verdict(*judged(told + WORKS)).status is Status.OK
 
 

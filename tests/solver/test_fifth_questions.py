@@ -140,7 +140,7 @@ def test_a_plan_says_which_cudnn_a_script_takes() -> None:
     chosen = plan.choice.cudnn
     assert chosen is not None and not chosen.sha256
     lines = " ".join(plan_summary(plan).split())
-    assert f"cuDNN {chosen.version} (install scripts take 9." in lines
+    assert f"cuDNN {chosen.version} (install scripts use 9." in lines
     assert "install scripts take" not in plan_summary(plan_of(ask("paddlepaddle==3.0", cudnn="9.5")))
 
 
@@ -189,7 +189,7 @@ def test_macos_and_kernels_of_the_machine_are_told_by_name() -> None:
         request_of("--os macos", matrix())
     with pytest.raises(RequestError) as refused:
         parse_framework("deepspeed", matrix())
-    assert "nvcc has to be of the major" in str(refused.value.hint)
+    assert "nvcc must have the same CUDA major version" in str(refused.value.hint)
 
 
 def test_what_the_second_round_taught(tmp_path: Path) -> None:

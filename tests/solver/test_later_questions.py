@@ -11,7 +11,7 @@ def test_a_toolkit_that_the_systems_last_guide_ends_before_is_not_supported() ->
     """CUDA 12.4's installation guide has a chapter for RHEL 7 and CentOS 7, that of 12.6 has none."""
     refused = refusal_of(ask(cuda="12.6", os_id="centos7"))
     (conflict,) = refused.conflicts
-    assert "for which CUDA 12.4 is the last" in conflict.detail and "CUDA 12.4.0 on CentOS 7" in conflict.detail
+    assert "where CUDA 12.4 is the last" in conflict.detail and "CUDA 12.4.0 on CentOS 7" in conflict.detail
     assert offers(refused, "cuda")[0] == "12.4" and conflict.sources
     assert status_of(plan_of(ask(cuda="12.4.0", os_id="centos7")), "runfile-on-os") == {"ok"}
     focal = refusal_of(ask(cuda="13.0", os_id="ubuntu20.04"))

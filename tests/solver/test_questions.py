@@ -314,7 +314,7 @@ def test_windows_gets_no_python_that_has_just_come_out() -> None:
 
 
 def test_a_framework_without_its_backend_asks_for_one() -> None:
-    told = "runs on top of another framework: specify that, too, such as --framework tensorflow"
+    told = "runs on top of another framework: also specify that, such as --framework tensorflow"
     assert any(told in warning for warning in plan_of(ask("keras")).warnings)
     assert not any("runs on top of another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
 

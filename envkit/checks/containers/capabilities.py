@@ -35,9 +35,9 @@ _LOSSES = {
     "graphics": "Programs in the container cannot use the GPU through Vulkan, OpenGL, or OptiX.",
 }
 _REFUSED = Remedy(
-    "The host lets containers have only the capabilities that the message lists as allowed. Ask for those alone, or, "
-    "as an administrator of the host, allow more: in /etc/nvidia-container-runtime/config.toml, extend "
-    "supported-driver-capabilities, then create the container again. Which line is set there, the command shows.",
+    "The host lets containers have only the capabilities that the message lists as allowed. Request only those, or, "
+    "if you administer the host, allow more: in /etc/nvidia-container-runtime/config.toml, extend "
+    "supported-driver-capabilities, then create the container again. The command shows the current setting.",
     (fixed("grep -n supported-driver-capabilities /etc/nvidia-container-runtime/config.toml"),),
 )
 

@@ -24,18 +24,20 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
     if before and seen(environment, "cdi-unresolvable", "unknown-field"):
         return remedy(
             environment,
-            f"The specification is there, but this engine is older than its format and refuses the file; generating it "
-            f"again changes nothing. Go back to the NVIDIA Container Toolkit {before} that worked, hold it (the next "
-            "upgrade would bring the new format back), and generate the specification with it. Or update the engine.",
+            "The specification is there, but this engine is too old for its format and rejects the file; "
+            f"regenerating it does not help. Go back to the NVIDIA Container Toolkit {before} that worked, hold it "
+            "(otherwise, the next upgrade brings the new format back), and regenerate the specification with it. Or "
+            "update the engine.",
             "toolkit-release",
             version=before,
         )
     if seen(environment, "cdi-unresolvable", "unknown-field"):
         return remedy(
             environment,
-            "The specification is there, but this engine is older than its format and refuses the file; generating it "
-            "again changes nothing. Update the engine, or go back to the release of the NVIDIA Container Toolkit that "
-            "worked (the list shows what can be installed), generate the specification again with it, and hold it.",
+            "The specification is there, but this engine is too old for its format and rejects the file; "
+            "regenerating it does not help. Update the engine, or go back to the release of the NVIDIA Container "
+            "Toolkit that worked (the list shows what can be installed), regenerate the specification with it, and "
+            "hold it.",
             "toolkit-releases",
         )
     if "management.nvidia.com" in text:
@@ -57,8 +59,8 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cdi-unresolvable", "detail-rootless") and "kubernetes" not in managers(environment):
         return remedy(
             environment,
-            "The rootless Docker daemon has its own view of /etc and does not see the specification there. Write one "
-            "below your home, list its directory in ~/.config/docker/daemon.json (with your own home: "
+            "The rootless Docker daemon has its own view of /etc and does not see the specification there. Write "
+            "one in your home directory, list that directory in ~/.config/docker/daemon.json (with your own home: "
             '"cdi-spec-dirs": ["/home/USER/.config/cdi"]), and restart the daemon, which stops its containers. Newer '
             "Docker releases show /etc/cdi to the rootless daemon.",
             "cdi-rootless",

@@ -45,7 +45,7 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
     if component := named(seen(environment, "container-no-gpu-injected", "detail-torchx"), "component"):
         return Remedy(
-            f"torchx starts the container, and its component {component} asks for 0 GPUs unless it is told a number: "
+            f"torchx starts the container, and its component {component} requests 0 GPUs unless you pass a number: "
             "pass --gpu, before the arguments of the script. The driver and the container toolkit are fine.",
             (run("torchx", "run", "-s", "local_docker", NAME(component), "--gpu", "1", "--script", SCRIPT),),
         )
@@ -84,8 +84,8 @@ _BAKED = Fault(
     "driver-baked-into-image",
     "The image contains its own driver",
     impact="The image's libcuda does not match the version of the host's kernel module.",
-    remedy="Leave the driver's packages out of the image (in its Dockerfile: cuda-toolkit-X-Y instead of cuda, "
-    "cuda-drivers or nvidia-driver-*) and build it again. The container toolkit provides the host's driver.",
+    remedy="Leave the driver's packages out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead of "
+    "cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's driver.",
 )
 _LOST = Fault(
     "container-loses-gpu",

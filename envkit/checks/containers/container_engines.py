@@ -38,7 +38,8 @@ _RESTART = fixed("sudo systemctl restart docker")
 _NO_FREE_GPU = "Kubernetes finds no free NVIDIA GPU for the pod"
 _NO_MODULE = ("kernel-headers-missing", "dkms-build-failed")  # without a module, a node offers no GPU
 _DRIVER_FIRST = Remedy(
-    "The node offers its GPUs once its driver runs and the device plugin has started: solve the driver's problem first."
+    "The node advertises its GPUs once its driver works and the device plugin has started: fix the driver problem "
+    "first."
 )
 _OF_KUBERNETES = {  # what its messages are, and what they show: none of them speaks of Docker
     _NO_FREE_GPU: frozenset({"insufficient", "told-node"}),
@@ -132,9 +133,9 @@ def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
         return engine_beside_desktop(environment)
     if seen(environment, "docker-from-snap-or-desktop", "detail-engine-too"):
         return Remedy(
-            "Docker Engine (docker-ce) is installed too and configured for the GPU, but the snap's daemon answers. "
-            "Remove the snap, and restart Docker Engine. This removes the snap's images, containers, and volumes; the "
-            "first command keeps a copy of its data (`snap saved` lists it).",
+            "Docker Engine (docker-ce) is also installed and configured for the GPU, but docker talks to the snap's "
+            "daemon. Remove the snap, and restart Docker Engine. This removes the snap's images, containers, and "
+            "volumes; the first command keeps a copy of its data (`snap saved` lists it).",
             (
                 fixed("sudo snap save docker"),
                 fixed("sudo snap remove docker"),
@@ -158,7 +159,7 @@ _NO_RUNTIME = Fault(
 )
 _OTHER_DOCKER = Fault(
     "docker-from-snap-or-desktop",
-    "Docker comes from snap or Docker Desktop and cannot reach the GPU",
+    "Docker Desktop or the Docker snap has no access to the GPU",
     impact="Containers cannot use the GPU, although the NVIDIA Container Toolkit is configured.",
     remedy=_plain_engine,
 )
@@ -269,7 +270,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
         if tried or gpu_present(environment):
             yield _OTHER_DOCKER.found(
                 [*evidence, *message_evidence(environment, tried)],
-                title=f"Docker comes from {name}, which cannot reach the GPU",
+                title=f"Docker comes from {name}, which has no access to the GPU",
                 status=Status.FAIL if tried else Status.WARN,
             )
         else:

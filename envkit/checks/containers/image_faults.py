@@ -152,7 +152,7 @@ CUDNN_MISSING = image_fault(
 )
 CUDNN_DIFFERS = image_fault(
     "image.cudnn-differs",
-    title="The image's cuDNN has a different major version from the one a framework loads",
+    title="The image's cuDNN has a different major version than the one a framework loads",
     doc="""The image's cuDNN has the major version that the framework was built with.
 
     The major version is part of the library's name (libcudnn.so.8), so a different one is not found.""",
@@ -161,7 +161,7 @@ CUDNN_DIFFERS = image_fault(
 )
 FRAMEWORK_FOR_OTHER_CUDA = image_fault(
     "image.framework-for-other-cuda",
-    title="A framework's package was built for a different CUDA from the image's",
+    title="A framework's package was built for a different CUDA version than the image has",
     doc="""A framework that loads CUDA from the system was built for the image's CUDA.
 
     Library names contain the major version, some also the minor one; otherwise the import fails or no GPU is used.""",

@@ -20,11 +20,11 @@ _NEEDS_GPU = Fault(
     GPU_AT_BUILD.id,
     GPU_AT_BUILD.title,
     impact="The image is not built. The host's driver and its containers are not the cause.",
-    remedy="Let no RUN step need the GPU: set the GPU targets (CMAKE_CUDA_ARCHITECTURES or TORCH_CUDA_ARCH_LIST) "
-    "instead of having them detected, link against the stub in the toolkit's lib64/stubs directory, set LIBRARY_PATH "
-    "to it for this one step only, and look for the GPU when the container starts. BuildKit ignores the engine's "
-    "default runtime, so that does not help. `docker run --rm --gpus all IMAGE nvidia-smi` shows whether a "
-    "container has the GPU.",
+    remedy="Make sure that no RUN step needs the GPU: set the GPU targets (CMAKE_CUDA_ARCHITECTURES or "
+    "TORCH_CUDA_ARCH_LIST) instead of having them detected, link against the stub in the toolkit's lib64/stubs "
+    "directory, set LIBRARY_PATH to that directory for this one step only, and look for the GPU when the container "
+    "starts. BuildKit ignores the engine's default runtime, so that does not help. `docker run --rm --gpus all IMAGE "
+    "nvidia-smi` shows whether a container has the GPU.",
     steps=(fixed("docker run --rm --gpus all IMAGE nvidia-smi"),),
 )
 

@@ -11,7 +11,7 @@ PYTHON_MANAGED = image_fault(
     doc="""If a distribution marks its Python as externally managed, pip installs into a virtual environment.
 
     Without one, and without --break-system-packages, pip stops before it looks for any package. get-pip.py and
-    `uv pip install --system` respect the marker, too. Even when pip is allowed to install, it cannot replace the pip
+    `uv pip install --system` also respect the marker. Even when pip is allowed to install, it cannot replace the pip
     and wheel of newer Ubuntu releases: "RECORD file not found".""",
     fix="Create an environment with python3 -m venv (on Ubuntu and Debian, install python3-venv first) and use its "
     "pip, or set PIP_BREAK_SYSTEM_PACKAGES=1.",
@@ -72,7 +72,7 @@ APT_KEY_ROTATED = image_fault(
     doc="""An image with NVIDIA's package repository was built after NVIDIA replaced its key on 2022-04-27.
 
     In older images, apt-get update stops with "NO_PUBKEY A4B469963BF863CC" until the repository is removed or the new
-    key is added. So it does where a Dockerfile adds the repository with the old key, 7fa2af80.""",
+    key is added. The same happens if a Dockerfile adds the repository with the old key, 7fa2af80.""",
     fix="Before apt-get update, run `rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list`.",
     references=threads("NVIDIA/nvidia-docker#1632", "pytorch/builder#1025", "tensorflow/tensorflow#56085"),
 )
@@ -82,7 +82,7 @@ ARCHIVE_GONE = image_fault(
     doc="""The image's package sources still have the distribution's packages.
 
     After its end of support, a release moves to an archive; apt-get update and yum find nothing at the old URL.""",
-    fix="Start from a supported release, or point the sources to the archive of old releases first.",
+    fix="Start from a supported release, or first point the sources at the archive of old releases.",
     references=threads("debuerreotype/docker-debian-artifacts#245", "django-q2/django-q2#324"),
 )
 SOURCES_MISSING = image_fault(
@@ -138,8 +138,8 @@ APT_LISTS_MISSING = image_fault(
 )
 GPU_AT_BUILD = image_fault(
     "image.gpu-at-build",
-    title="A build command needs a GPU, and a build has none",
-    doc="""No RUN stops without a GPU.
+    title="A build step needs a GPU, but docker build has none",
+    doc="""No RUN step needs a GPU.
 
     The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is being
     built.""",
@@ -157,7 +157,7 @@ APT_ASKS = image_fault(
 )
 APT_KEY_REFUSED = image_fault(
     "image.apt-key-refused",
-    title="The image's apt refuses the key of NVIDIA's repository",
+    title="The image's apt rejects the key of NVIDIA's repository",
     doc="""NVIDIA's repository of the image's own distribution is used where apt no longer accepts SHA-1.
 
     Debian 13 has done so since February 2026. NVIDIA signs its repositories for older distributions with a key whose
@@ -176,7 +176,7 @@ PIP_OUTDATES_ITSELF = image_fault(
 )
 PIP_REFUSES_METADATA = image_fault(
     "image.pip-refuses-metadata",
-    title="The newest pip refuses the metadata of a package",
+    title="The newest pip rejects the metadata of a package",
     doc="""The version of every package, and of everything it requires, follows the standard, which current pip releases
     enforce.
 
@@ -188,10 +188,10 @@ PIP_REFUSES_METADATA = image_fault(
 INDEX_WITHOUT_PACKAGE = image_fault(
     "image.index-without-package",
     title="The index that replaces the default one does not have a package",
-    doc="""Every package of a command is in the index that --index-url names.
+    doc="""Every package that a command installs is in the index given by --index-url.
 
     PyTorch's indexes contain torch, its companions, and their dependencies. --index-url applies to the whole command:
-    pip looks for the other packages nowhere else.""",
+    pip searches no other index for the rest.""",
     fix="Install the other packages with a separate command, or pass the index with --extra-index-url.",
     references=("https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i",),
 )
@@ -207,7 +207,7 @@ PACKAGE_REFUSES = image_fault(
 )
 OTHER_PYTHON = image_fault(
     "image.other-python",
-    title="The container starts a different Python from the one that pip installs for",
+    title="The container starts a different Python than the one that pip installs for",
     doc="""The Python that starts the program is the one that its packages were installed for.
 
     apt's pip belongs to the distribution's Python, even if another one was installed and linked as python.""",
@@ -227,7 +227,7 @@ PYTHON_OF_PIP = image_fault(
 FRAMEWORK_IN_BASE = image_fault(
     "image.framework-in-base",
     title="The base image includes a framework",
-    doc="""The framework in the base image is known, and no package that the Dockerfile names replaces it.
+    doc="""The framework in the base image is known, and no package that the Dockerfile installs replaces it.
 
     Requirements files and projects that were not read may still replace it.""",
     fix="No action needed.",
@@ -236,12 +236,12 @@ FRAMEWORK_IN_BASE = image_fault(
 TOOL_OPTION = image_fault(
     "image.tool-option",
     title="A command has an option that its program does not know, or lacks one that it needs",
-    doc="""Every option is one that its program accepts, and those that it needs are there.
+    doc="""Every program gets only options that it accepts, and all that it needs.
 
-    `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` asks
-    nothing and has no -y, and `pip uninstall` needs it; pip's newest releases have dropped --global-option and
+    `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` never
+    prompts and has no -y, but `pip uninstall` needs it; pip's newest releases have dropped --global-option and
     --install-option, and the pip of a distribution does not have the newest options yet. Notebook 7 has no
-    `jupyter nbextension`, and Poetry 2 no --no-dev, and no `export` without its plugin. Without an environment,
+    `jupyter nbextension`, and Poetry 2 has no --no-dev, and no `export` without its plugin. Without an environment,
     `uv pip install` needs --system.""",
     fix="Remove the option.",
     references=(
@@ -252,13 +252,13 @@ TOOL_OPTION = image_fault(
 )
 WORD_UNKNOWN = image_fault(
     "image.word-unknown",
-    title="A command has a word that its shell or program cannot read",
+    title="A command contains a word that its shell or program does not understand",
     doc="""Every program, substitution, and requirement in a command is one that its shell or program knows.
 
     RUN uses /bin/sh, which is dash on Debian and Ubuntu: it stops with "Bad substitution" at ${NAME/old/new}, and has
     no `source`, `[[` and `pipefail`, which only bash knows. `conda activate` works in a shell that has read conda's
-    functions. pip stops at a requirement whose version is not valid. The server that is the ENTRYPOINT of a base
-    image gets the words of CMD as its arguments.""",
+    functions. pip stops at a requirement whose version is not valid. If a base image's ENTRYPOINT is a server, the
+    server gets the words of CMD as its arguments.""",
     fix="Correct the word.",
     references=(
         "https://docs.docker.com/reference/dockerfile/#shell",
@@ -267,40 +267,40 @@ WORD_UNKNOWN = image_fault(
 )
 PATH_EXISTS = image_fault(
     "image.path-exists",
-    title="A link is made at a path that is there already",
-    doc="""`ln -s` without -f makes a link only where nothing is.
+    title="A link is created at a path that already exists",
+    doc="""`ln -s` without -f creates a link only if nothing exists at that path.
 
-    The package python3-pip of newer releases has both /usr/bin/pip3 and /usr/bin/pip, and everything of Python in apt
-    brings /usr/bin/python3. Images of Python's own project have python, python3, pip and pip3 in
+    The package python3-pip of newer releases provides both /usr/bin/pip3 and /usr/bin/pip, and every Python
+    package from apt installs /usr/bin/python3. The official python images have python, python3, pip and pip3 in
     /usr/local/bin.""",
-    fix="Write ln -sf, or leave the command out.",
+    fix="Use ln -sf, or remove the command.",
     references=("https://www.gnu.org/software/coreutils/manual/html_node/ln-invocation.html",),
 )
 LIBRARY_MISSING = image_fault(
     "image.library-missing",
-    title="A package loads a library of the system that the image does not have",
-    doc="""Every library that a package of pip loads from the system is in the image.
+    title="A package loads a system library that the image does not have",
+    doc="""Every system library that a package from pip loads is in the image.
 
     opencv-python and opencv-contrib-python show windows, and load libGL.so.1: without it, `import cv2` stops. Plain
-    images of distributions, of nvidia/cuda, and the slim ones of Python do not have it.""",
+    images of distributions, of nvidia/cuda, and Python's slim images do not have it.""",
     fix="Install opencv-python-headless, or libgl1 with apt-get.",
     references=threads("opencv/opencv-python#370", "fireform-core/FireForm#184"),
 )
 SERVICE_AT_BUILD = image_fault(
     "image.service-at-build",
     title="A command needs a service that does not run while an image is built",
-    doc="""No command asks Docker's daemon or systemd.
+    doc="""No command needs the Docker daemon or systemd.
 
-    What an earlier step started ended with that step, and no init system runs in a build.""",
-    fix="Start services when the container starts, and leave the command out.",
+    Whatever an earlier step started ended with that step, and no init system runs during a build.""",
+    fix="Start services when the container starts, and remove the command.",
     references=threads("alehaa/docker-debian-systemd#3", "moby/moby#32616"),
 )
 PROGRAM_MISSING = image_fault(
     "image.program-missing",
-    title="A command calls a program that the image does not have",
+    title="A command runs a program that the image does not have",
     doc="""Every program that a command calls is in the base image, or is installed before.
 
-    Images of distributions, of nvidia/cuda, and the slim ones of Python have no git, wget, curl, unzip, or cmake. pip
+    Images of distributions, of nvidia/cuda, and Python's slim images have no git, wget, curl, unzip, or cmake. pip
     calls git for requirements that begin with git+.""",
     fix="Install the program first.",
     references=threads("danielgatis/rembg#851", "rowanz/grover#49"),
@@ -327,12 +327,12 @@ PROJECT_LEFT = image_fault(
 )
 PROGRAM_MOVED = image_fault(
     "image.program-moved",
-    title="A program is called where its installer no longer puts it",
-    doc="""Every program is called by the path where its installer puts it today.
+    title="A program is called at a path where its installer no longer puts it",
+    doc="""Every program is called at the path where its installer puts it today.
 
     The installer of uv has put it into ~/.local/bin since 2024, and into ~/.cargo/bin before; that of Poetry no longer
     uses ~/.poetry. An installer whose URL names no release installs the latest one.""",
-    fix="Call the program at its new path, or put a release into the installer's URL.",
+    fix="Call the program at its new path, or pin a release in the installer's URL.",
     references=threads("astral-sh/uv#8948", "astral-sh/uv#8925"),
 )
 COMMANDS_JOINED = image_fault(
@@ -342,7 +342,7 @@ COMMANDS_JOINED = image_fault(
 
     Otherwise, apt-get treats the words of the next command as its own arguments: "The update command takes no
     arguments". `fi`, `done`, and `then` need a semicolon before them, and && needs a command on both sides.""",
-    fix="Write && between the two commands.",
+    fix="Put && between the two commands.",
     references=("https://docs.docker.com/build/building/best-practices/#run",),
 )
 LIST_MISSING = image_fault(
@@ -351,17 +351,17 @@ LIST_MISSING = image_fault(
     doc="""A requirements file is copied into the image before pip reads it.
 
     COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file". `RUN cd`
-    moves nothing after it: the next RUN starts in the folder of WORKDIR again. A list that conda's pip has frozen names
-    folders of the machine where it was made.""",
+    affects only that RUN: the next one starts in WORKDIR again. A list that `pip freeze` wrote in a conda
+    environment can refer to directories of that machine.""",
     fix="Copy the file into the image before the command.",
     references=("https://docs.docker.com/reference/dockerfile/#copy",),
 )
 CUDA_MISMATCH = image_fault(
     "image.compiled-for-other-cuda",
-    title="A package is compiled with a different CUDA from the one torch was built for",
+    title="A package is compiled with a different CUDA version than torch was built for",
     doc="""The CUDA compiler and the torch that a package is compiled for have the same CUDA major version.
 
     torch compares them before it compiles anything, and stops if they differ.""",
-    fix="Install a torch for the CUDA of the image, or start from an image with torch's CUDA.",
+    fix="Install a torch build for the image's CUDA, or start from an image with the CUDA that torch was built for.",
     references=threads("Dao-AILab/flash-attention#1421"),
 )

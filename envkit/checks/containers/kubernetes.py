@@ -35,7 +35,7 @@ _UNHEALTHY = Fault(
     rank=20,
     any_of=("containers.node_devices", "messages"),
     explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "driver-library-mismatch"),
-    fix="Read the device plugin's log on the node, fix the error that it names, and restart the plugin.",
+    fix="Read the device plugin's log on the node, fix the error that it reports, and restart the plugin.",
     references=threads("NVIDIA/k8s-device-plugin#75", "NVIDIA/k8s-device-plugin#58", "NVIDIA/k8s-device-plugin#189"),
 )
 def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -55,7 +55,7 @@ def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterat
         title = f"{of_all} {'is' if unusable == 1 else 'are'} unusable"
         yield _UNHEALTHY.found([_counted(environment, each)], title=title)
     if not missing:
-        yield ok("pods can be given every GPU of the node", evidence=evidence)
+        yield ok("every GPU of the node can be assigned to a pod", evidence=evidence)
 
 
 def _counted(environment: Environment, devices: NodeDevices) -> Evidence:

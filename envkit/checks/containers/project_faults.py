@@ -72,9 +72,9 @@ KNOWN_TO_BREAK = image_fault(
     title="Two packages of the file are known not to work together",
     doc="""No package in the file is known to break alongside another, or with the CUDA or Python that it gets.
 
-    Metadata often allow more than works: Horovod does not compile with newer PyTorch releases, and each
-    bitsandbytes release includes libraries only for the CUDA releases that existed then. The installer takes such a
-    pair without a complaint.""",
+    Package metadata often allows combinations that do not work: Horovod does not compile with newer PyTorch releases,
+    and each bitsandbytes release includes libraries only for the CUDA releases that existed then. The installer
+    accepts such a pair without complaint.""",
     fix="Use releases that are known to work together.",
     references=threads("horovod/horovod#3996", "bitsandbytes-foundation/bitsandbytes#1264"),
 )
@@ -136,10 +136,10 @@ MARKER_GAP = image_fault(
 NOT_JUDGED = image_fault(
     "project.not-judged",
     title="Part of the file could not be checked",
-    doc="""envkit can check every GPU package in the file that it knows.
+    doc="""Every GPU package in the file could be checked.
 
-    A GPU package whose release or build it does not know, and a list that it cannot read, is reported, because silence
-    would look like approval. Other packages are not checked, and not listed.""",
+    A GPU package whose release or build is unknown is reported, and so is a list that cannot be read, because
+    silence would look like approval. Other packages are not checked, and not listed.""",
     fix="Pin the release, specify the extra, or pass the file that was not read.",
     references=(_PIP_INDEX,),
 )

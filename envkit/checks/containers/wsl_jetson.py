@@ -198,7 +198,7 @@ def _not_on_path(environment: Environment) -> Outcome | None:
             *message_evidence(environment, seen(environment, _UNREACHED.id)),
             known(environment, "variables", f"LD_LIBRARY_PATH={':'.join(folders)}"),
         ],
-        title=f"LD_LIBRARY_PATH omits {_OF_WINDOWS_DRIVER}, where WSL has libcuda",
+        title=f"LD_LIBRARY_PATH does not include {_OF_WINDOWS_DRIVER}, where WSL keeps libcuda",
         impact="Programs that look for libcuda.so in LD_LIBRARY_PATH do not find it, although the driver works.",
         remedy=Remedy(
             f"Add {_OF_WINDOWS_DRIVER} to LD_LIBRARY_PATH. The command applies to this shell; for new shells, also "

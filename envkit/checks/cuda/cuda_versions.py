@@ -82,7 +82,7 @@ def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Rem
         return given
     return Remedy(
         f"The nodes' driver{f' {driver}' if driver is not None else ''} runs CUDA {own.release(2)} and older: load "
-        "that module, build the program again with it (make clean first), and load it in the job script too. "
+        "that module, rebuild the program with it (run make clean first), and load it in the job script too. "
         f"{given.advice}",
         (fixed("module avail cuda"), run("module", "load", MODULE(f"cuda/{own.release(2)}"))),
     )
@@ -258,7 +258,7 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         title=f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
         subject=item.subject,
         impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
-        remedy=replacement(environment, matrix, item, "Install a newer driver branch, or stay with this driver:"),
+        remedy=replacement(environment, matrix, item, "Install a newer driver branch, or keep this driver:"),
     )
 
 

@@ -67,7 +67,7 @@ def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
 
 _MISSING = Fault(
     "cudnn-missing",
-    "cuDNN is not found",
+    "cuDNN cannot be found",
     impact="The program stops at its first convolution, or does not use the GPU.",
     remedy=_cudnn_of_message,
 )
@@ -300,7 +300,7 @@ def _against_build(item: Installed) -> Outcome | None:
     rank=23,
     any_of=("pythons", "messages"),
     explained_by=("arch-dropped-by-framework",),
-    fix="Install an older cuDNN with the framework build that goes with it.",
+    fix="Install an older cuDNN and the framework build that matches it.",
     references=threads("pytorch/pytorch#172352", "CMU-Perceptual-Computing-Lab/openpose#681"),
 )
 def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -34,15 +34,16 @@ def headers(environment: Environment, matrix: Matrix, header: str) -> Remedy:
     made = [row.version for row in matrix.cudnns if line is not None and row.cuda.release(2) == line]
     if line is None or not made:
         return Remedy(
-            "The compiler finds no cuDNN. If the command finds its headers, name their directory to the build (in a "
-            "Makefile -I, for CMake CUDNN_INCLUDE_DIR). Otherwise, envkit install --cuda X.Y --cudnn N --run puts "
-            "cuDNN N into the toolkit X.Y that nvcc --version shows. Or build without cuDNN where the program can.",
+            "The compiler finds no cuDNN. If the command finds its headers, pass their directory to the build (-I in "
+            "a Makefile, CUDNN_INCLUDE_DIR for CMake). Otherwise, envkit install --cuda X.Y --cudnn N --run puts "
+            "cuDNN N into the toolkit X.Y that nvcc --version shows. Or build without cuDNN, if the program supports "
+            "that.",
             search,
         )
     return Remedy(
-        f"The compiler finds no cuDNN. If the first command finds its headers, name their directory to the build (in a "
-        f"Makefile -I, for CMake CUDNN_INCLUDE_DIR). Otherwise, the second puts the newest cuDNN for CUDA {line} into "
-        "the toolkit's directory; a program that expects an older one says so in its documentation.",
+        "The compiler finds no cuDNN. If the first command finds its headers, pass their directory to the build (-I "
+        f"in a Makefile, CUDNN_INCLUDE_DIR for CMake). Otherwise, the second puts the newest cuDNN for CUDA {line} "
+        "into the toolkit's directory; a program that expects an older one says so in its documentation.",
         (
             *search,
             run("envkit", "install", "--cuda", VERSION(line), "--cudnn", VERSION(max(made).release(2)), "--run"),

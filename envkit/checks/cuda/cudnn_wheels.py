@@ -49,14 +49,14 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         )
     if python is not None and _holds(python, major):
         return Remedy(
-            f"Install cuDNN {major} into this environment, and let the loader find it: PyTorch looks for it in the "
-            f"wheels itself, other programs only on the loader's path.{doubt} The last two commands are needed in each "
-            "shell, or as ENV in an image.",
+            f"Install cuDNN {major} into this environment, and make sure the loader finds it: PyTorch looks inside "
+            f"the wheels on its own, but other programs search only the loader's path.{doubt} The last two commands "
+            "are needed in each shell, or as ENV in an image.",
             (wheel, *steps(environment, "wheel-libraries", python=executable)),
         )
     advice = (
-        f"Give the program cuDNN {major} in its own directory, so that every framework keeps the cuDNN it was "
-        f"built with.{doubt} The second command applies to this shell only."
+        f"Install cuDNN {major} in a separate directory for this program, so that other frameworks keep the cuDNN "
+        f"they were built with.{doubt} The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
 
@@ -97,7 +97,7 @@ def cudnn_for_build(
         if line is None or built is None:
             return Remedy(advice)
         return Remedy(
-            f"{advice} The second line is for this shell only.",
+            f"{advice} The second line applies to this shell only.",
             (
                 run("envkit", "install", "--cuda", VERSION(line), "--cudnn", VERSION(built.release(2)), "--run"),
                 *steps(environment, "load-toolkit", root=f"/usr/local/cuda-{line}"),

@@ -9,7 +9,7 @@ _PRINT = (
     "glob.glob(list(nvidia.__path__)[0] + '/**/*.dll', recursive=True)})))"
 )
 ON_PATH = (
-    "Windows does not look for DLLs there: put what the last command prints on PATH in the window that starts the "
+    "Windows does not look for DLLs there: add the output of the last command to PATH in the window that starts the "
     "program (Command Prompt: set PATH=OUTPUT;%PATH%; PowerShell: $env:PATH = 'OUTPUT;' + $env:PATH)."
 )
 

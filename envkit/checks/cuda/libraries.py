@@ -68,9 +68,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")
     )
     return Remedy(
-        "Install the wheel that contains the library, and make sure that the loader finds it: PyTorch and JAX search "
-        "the wheels themselves; other programs need the last two lines, in each shell. Or install the program's "
-        "package for the CUDA release on this machine.",
+        "Install the wheel that provides the library. PyTorch and JAX find it on their own; other programs need the "
+        "last two lines in each shell. Or install the program's package for the CUDA release on this machine.",
         (pip(python, "install", REQUIREMENT(_of_soname(wheel, library))), *finds),
     )
 
@@ -86,8 +85,8 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
     library = named(messages, "library") or ""
     if "libnvvm" in library:
         return from_list(environment) or Remedy(
-            "A variable names an nvvm directory that no longer exists: unset it where it is set (~/.bashrc, "
-            "~/.profile), and point CUDA_HOME to an installed toolkit.",
+            "A variable refers to an nvvm directory that no longer exists: unset it where it is set (~/.bashrc, "
+            "~/.profile), and point CUDA_HOME at an installed toolkit.",
             (fixed("unset NUMBAPRO_NVVM NUMBAPRO_LIBDEVICE"), *steps(environment, "use-toolkit", root=DEFAULT_LINK)),
         )
     match = _RELEASE_IN_NAME.search(library)
@@ -100,9 +99,9 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         there = f"/usr/local/cuda-{nvcc.release(2)}" if nvcc is not None else "the one that is installed"
         return Remedy(
             f"The program was built for CUDA {wanted}, which does not support this GPU. Do not install or link that "
-            "release: use the program's build for the CUDA release installed here. To build it yourself, in the "
-            "program's source directory: set the CUDA directory in its configuration, which the first command finds, "
-            f"to {there}; remove the old object files (otherwise, make finds nothing to do), and build again.",
+            "release: use the program's build for the CUDA release installed here. To build it yourself, go to the "
+            "program's source directory, set the CUDA directory in its configuration (the first command finds it) to "
+            f"{there}, remove the old object files (otherwise, make finds nothing to do), and build again.",
             steps(environment, "build-anew"),
         )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
@@ -118,11 +117,11 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
     if library.endswith(".so") or not tells_framework(environment, matrix, messages):
         return Remedy(
-            "It is part of the CUDA toolkit: install the release that the program was built for next to any other, or "
-            "use the program's build for the release installed here. The libraries that the loader finds now:",
+            "It is part of the CUDA toolkit: install the release that the program was built for alongside any other, "
+            "or use the program's build for the release installed here. The libraries that the loader finds now:",
             () if on_windows(environment) else (fixed("ldconfig -p"),),
         )
-    why = "No wheel provides it: install a framework and a CUDA that match."
+    why = "No wheel provides it: install a framework build that matches the installed CUDA, or the other way around."
     return bring(environment, matrix, name, why, messages=messages)
 
 
@@ -164,7 +163,7 @@ def taken_from_path(environment: Environment, soname: str = "") -> tuple[str, ..
 _NAMED = 2  # libraries in a title
 _NO_LIBRARY = Fault(
     "libcudart-missing",
-    "A CUDA library that a framework needs is not found",
+    "A CUDA library that a framework needs cannot be found",
     impact="Importing or starting the program on the GPU fails.",
     remedy=_wheel_of_message,
 )

@@ -38,17 +38,17 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     refused_msvc = seen(environment, "gcc-too-new-for-nvcc", _MSVC)
     if year := named(refused_msvc, "year"):
         return Remedy(
-            f"This nvcc accepts compilers of Visual Studio {year} at most, and of that year only the releases that "
-            f"there were when it was made. In the Visual Studio Installer, under Individual components, add the oldest "
-            f"MSVC toolset of {year}, open the x64 Native Tools prompt with it, and rebuild in a fresh directory. "
-            "Or install a newer CUDA release, which supports the newer compiler."
+            f"This nvcc accepts compilers up to Visual Studio {year}, and of that one only the releases that existed "
+            "when nvcc was released. In the Visual Studio Installer, under Individual components, add the oldest "
+            f"MSVC toolset of {year}, open the x64 Native Tools prompt with it, and rebuild in a fresh directory. Or "
+            "install a newer CUDA release, which supports the newer compiler."
         )
     if on_windows(environment) or refused_msvc:
         return remedy(
             environment,
-            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual components, add an "
-            "older MSVC toolset, open the x64 Native Tools prompt with that toolset as shown below, and rebuild in a "
-            "fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
+            "Let nvcc use an older MSVC compiler: in the Visual Studio Installer, under Individual components, add "
+            "an older MSVC toolset, open the x64 Native Tools prompt with that toolset as shown below, and rebuild "
+            "in a fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
             "older-msvc",
         )
     place = build_nvcc(environment)
@@ -166,7 +166,7 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
     evidence = [_compiler(default), Evidence("cuda_toolkits.gcc_max", str(limit), f"CUDA {nvcc}")]
     if default.version.major <= limit.major:
         return ok(
-            f"gcc {default.version} is supported by nvcc {nvcc.release(2)} (up to gcc {limit.major})", evidence=evidence
+            f"GCC {default.version} is supported by nvcc {nvcc.release(2)} (up to gcc {limit.major})", evidence=evidence
         )
     variables = environment.variables.get() if environment.variables.known else {}
     chosen = next((name for name in _CHOOSES_COMPILER if variables.get(name)), None)
@@ -180,9 +180,9 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
         return _NEW_GCC.found(
             [*evidence, _compiler(best)],
             title=title,
-            impact="Compiling CUDA code stops unless the older compiler is named.",
+            impact="CUDA code does not compile unless nvcc is told to use the older compiler.",
             remedy=Remedy(
-                "A suitable compiler is installed: point nvcc to it, then build in a fresh directory.", _named(best)
+                "A suitable compiler is installed: point nvcc at it, then build in a fresh directory.", _named(best)
             ),
             status=Status.WARN,
         )
@@ -219,7 +219,7 @@ def _compiler(compiler: HostCompiler) -> Evidence:
     rank=32,
     of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install a newer toolkit next to the current one.",
+    fix="Install a newer toolkit alongside the current one.",
     references=threads("NVIDIA/nvbandwidth#25", "torch/distro#130"),
 )
 def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -237,7 +237,7 @@ def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[O
     rank=31,
     of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install an older toolkit next to the current one.",
+    fix="Install an older toolkit alongside the current one.",
     references=threads("pytorch/pytorch#190385"),
 )
 def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -273,7 +273,7 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
     if fitting and link:
         return Remedy(
-            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link to "
+            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link at "
             "the new toolkit; to undo it, point it back.",
             (
                 *install_cuda(environment, fitting),

@@ -33,10 +33,10 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     if built is not None and "colab" in managers(environment):
         return remedy(
             environment,
-            "In a notebook, variables reach the runtime too late: upgrade the runtime's own cuDNN to the "
-            f"{built.major}.x that TensorFlow was built with, in the first cell, and restart the runtime (Runtime > "
-            "Restart). A new runtime needs it again. Or keep the TensorFlow that comes with Colab, and install only "
-            "releases of other packages that are compatible with it.",
+            f"In a notebook, variables take effect too late: upgrade the runtime's own cuDNN to the {built.major}.x "
+            "that TensorFlow was built with, in the first cell, and restart the runtime (Runtime > Restart). A new "
+            "runtime needs the same again. Or keep the TensorFlow that comes with Colab, and install only releases "
+            "of other packages that are compatible with it.",
             "colab-cudnn",
             major=built.major,
             version=built.release(2),
@@ -45,9 +45,9 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
         root = _root_of(environment, python)
         return remedy(
             environment,
-            f"The environment has cuDNN {conda} itself, but LD_LIBRARY_PATH names directories with an older one, which "
-            "is found first: put the environment's own directory before them, for this shell, and remove the old "
-            "cuDNN from the line that sets the variable (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile).",
+            f"The environment has cuDNN {conda} itself, but LD_LIBRARY_PATH lists directories with an older one, "
+            "which is found first: put the environment's own directory before them for this shell, and remove the "
+            "old cuDNN from the line that sets the variable (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile).",
             "own-lib-first" if root else "conda-lib-first",
             root=root,
         )
@@ -73,9 +73,9 @@ def _without_cudnn(environment: Environment) -> Remedy | None:
         return None
     name = named(lines, "name") or "that name"
     return Remedy(
-        f"This Caffe source uses {name}, which the installed cudnn.h does not have yet: it came with cuDNN 4. Either "
-        "replace the cuDNN in /usr/local/cuda with version 4 or 5 (headers and libraries, from NVIDIA's cuDNN archive "
-        "for this CUDA), or compile without cuDNN, as below: that works right away, but runs somewhat slower.",
+        f"This Caffe source uses {name}, which the installed cudnn.h does not have: it was introduced in cuDNN 4. "
+        "Either replace the cuDNN in /usr/local/cuda with version 4 or 5 (headers and libraries, from NVIDIA's cuDNN "
+        "archive for this CUDA), or compile without cuDNN, as below: that works right away, but runs somewhat slower.",
         (
             fixed("sed -i.bak 's/^USE_CUDNN := 1/# USE_CUDNN := 1/' Makefile.config"),
             fixed("make clean"),

@@ -28,9 +28,9 @@ _COMPILED = regex(
 )
 _NAME = "onnxruntime"
 _TORCH_FIRST = Remedy(
-    "ONNX Runtime finds the libraries of CUDA and cuDNN only on the loader's path, and here they are in PyTorch's "
-    "wheels: in the program, import torch before onnxruntime, which loads them (both must be built for the same major "
-    "version of CUDA). Newer releases load them with onnxruntime.preload_dlls() instead."
+    "ONNX Runtime searches only the loader's path for the CUDA and cuDNN libraries, but here they are in PyTorch's "
+    "wheels: in the program, import torch before onnxruntime, so that torch loads them (both must be built for the "
+    "same major version of CUDA). Newer releases load them with onnxruntime.preload_dlls() instead."
 )
 
 
@@ -71,8 +71,8 @@ def _on_windows(environment: Environment, matrix: Matrix, messages: tuple[Messag
     before = named(seen(environment, "libcudart-missing", "detail-worked-before"), "before")
     if before:
         return Remedy(
-            f"ONNX Runtime {before} ran with the CUDA and cuDNN that are installed: go back to it, and pin it in the "
-            "requirements. Newer releases on the package index are built for a different CUDA and cuDNN.",
+            f"ONNX Runtime {before} worked with the CUDA and cuDNN that are installed: go back to it, and pin it in "
+            "the requirements. Newer releases on the package index are built for a different CUDA and cuDNN.",
             (pip(python, "install", REQUIREMENT(f"onnxruntime-gpu=={before}")),),
         )
     given = bring(
@@ -104,14 +104,15 @@ def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: s
             if tag
             else ("Install both in its image")
         )
-        return Remedy(f"{needs} {start}; the container does not see what is installed on the host.")
+        return Remedy(f"{needs} {start}; the container cannot use what is installed on the host.")
     toolkit = max((row.release for row in matrix.toolkits if str(row.release.major) == cuda), default=None)
     if toolkit is None:
         return Remedy(needs)
     root = f"/usr/local/cuda-{toolkit}"
     return Remedy(
-        f"{needs} Install both next to what is already installed, which stays as it is, and add them to the loader's "
-        "path in the shell that starts the program. Or use the program's build for the CUDA release on this machine.",
+        f"{needs} Install both alongside what is already installed, which does not change, and add them to the "
+        "loader's path in the shell that starts the program. Or use the program's build for the CUDA release on this "
+        "machine.",
         (
             run("envkit", "install", "--cuda", VERSION(toolkit), "--cudnn", NUMBER(cudnn), "--run"),
             *steps(environment, "load-toolkit", root=root),

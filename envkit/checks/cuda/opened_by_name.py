@@ -107,8 +107,8 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
     for item, wanted, evidence in others:
         yield _TENSORFLOW.found(
             [item.evidence("version", item.framework.version), evidence, *message_evidence(environment, symptom)],
-            title=f"TensorFlow {item.framework.version} opens the libraries of CUDA {wanted}, but a different release "
-            "is installed",
+            title=f"TensorFlow {item.framework.version} loads the CUDA {wanted} libraries, but a different release is "
+            "installed",
             subject=item.python.prefix,
             status=Status.FAIL if symptom else Status.WARN,
         )

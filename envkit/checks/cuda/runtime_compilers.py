@@ -38,7 +38,7 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     root = PATH(named(seen(environment, "libdevice-not-found", "listed"), "root") or "")
     if isinstance(root, str):
         return Remedy(
-            f"Point XLA to the toolkit that has libdevice.10.bc: {root}.",
+            f"Point XLA at the toolkit that has libdevice.10.bc: {root}.",
             (export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir={root}"),),
         )
     or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=DIR."
@@ -51,7 +51,7 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
             "conda-libdevice",
         )
     if _of_conda(environment, users):
-        advice = f"Install conda's nvcc into the environment and point XLA to it. {or_toolkit}"
+        advice = f"Install conda's nvcc into the environment and point XLA at it. {or_toolkit}"
         return remedy(environment, advice, "conda-nvcc")
     suffix = f"-cu{cuda.major if cuda is not None else limit('cuda-of-most-programs')}"
     python = users[0].python if users else PythonEnvironment("", None)
@@ -76,7 +76,7 @@ def _ptxas(environment: Environment, matrix: Matrix) -> Remedy:
     own = any("triton" in message.text.lower() for message in messages)
     if own or (list(installs(environment, "pytorch")) and not _xla_users(environment)):
         advice = (
-            "Point Triton to the ptxas of a toolkit that supports this GPU instead of its own older one, and clear "
+            "Point Triton at the ptxas of a toolkit that supports this GPU, instead of its own older one, and clear "
             "its cache. The variable applies to this shell only."
         )
         return remedy(environment, advice, "triton-ptxas")
@@ -92,11 +92,11 @@ def _launcher_tools(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "triton-needs-compiler", *_NO_LIBCUDA):
         return remedy(
             environment,
-            "The compiler is there, but it finds no libcuda.so: drivers often install libcuda.so.1 only. Link to that "
-            "from a directory of your own, which needs no administrator rights; the last two commands apply to this "
-            "shell. If the second prints nothing, the loader does not know the driver's directory: set LIBCUDA to the "
-            "path that find / -name libcuda.so.1 shows. Early Triton releases do not read the variable: for those, "
-            "create the link libcuda.so as root next to libcuda.so.1, and run sudo ldconfig.",
+            "The compiler is installed, but it finds no libcuda.so: drivers often install libcuda.so.1 only. Create "
+            "a link to that file in a directory of your own, which needs no administrator rights; the last two "
+            "commands apply to this shell. If the second prints nothing, the loader does not know the driver's "
+            "directory: set LIBCUDA to the path that find / -name libcuda.so.1 shows. Early Triton releases ignore "
+            "the variable: for those, create the link libcuda.so as root next to libcuda.so.1, and run sudo ldconfig.",
             "link-libcuda",
         )
     return remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
@@ -163,7 +163,7 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
                     subject=python.prefix,
                     impact="torch.compile and XLA cannot generate code for this GPU.",
                     remedy=Remedy(
-                        "Point Triton to a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
+                        "Point Triton at a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
                     ),
                     status=Status.WARN,
                 )

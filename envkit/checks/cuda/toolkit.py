@@ -105,7 +105,7 @@ _NO_TOOLKIT = Fault(
     impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
-_WITHOUT = "no CUDA toolkit: programs run, compiling CUDA extensions would need one"
+_WITHOUT = "no CUDA toolkit: programs run, but compiling CUDA extensions would need one"
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
     "nvcc and PyTorch have different CUDA versions",
@@ -157,7 +157,7 @@ def _named_in_vain(environment: Environment) -> Outcome:
         title=f"CUDA_HOME points to {home}, which does not exist",
         remedy=remedy(
             environment,
-            "Point it to an installed toolkit, for this shell:",
+            "Point it at an installed toolkit for this shell:",
             "use-toolkit",
             root=there.real_path or there.path,
         )
@@ -178,7 +178,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
     of_builds=True,
     explained_by=("several-toolkits-in-path",),
     any_of=("pythons", "messages"),
-    fix="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can be installed side by side.",
+    fix="Point CUDA_HOME at a toolkit of PyTorch's CUDA release; several toolkits can be installed side by side.",
     references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
 )
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -234,11 +234,11 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
     if fitting:
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
         return remedy(
-            environment, "Use the matching toolkit, for this shell:", "use-toolkit", root=best.real_path or best.path
+            environment, "Use the matching toolkit for this shell:", "use-toolkit", root=best.real_path or best.path
         )
     return Remedy(
-        f"Install the CUDA {cuda} toolkit next to the current one and set CUDA_HOME to it, or use a PyTorch build for "
-        "the CUDA of your nvcc. Then build again in the same shell, in a fresh build directory.",
+        f"Install the CUDA {cuda} toolkit alongside the current one and set CUDA_HOME to it, or install a PyTorch "
+        "build for your nvcc's CUDA version. Then build again in the same shell, in a fresh build directory.",
         install_cuda(environment, cuda),
     )
 
@@ -282,7 +282,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     if mixed := _SEVERAL.reported(
         environment,
         title="Parts of two CUDA toolkits are mixed in one build",
-        impact="The build fails with a message that names neither toolkit.",
+        impact="The build fails with a message that mentions neither toolkit.",
         remedy=one_toolkit(environment),
         status=Status.FAIL,
     ):
@@ -347,7 +347,7 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(
-                "To use the newer one, point the link to it. If update-alternatives manages the link (ls -l shows "
+                "To use the newer one, point the link at it. If update-alternatives manages the link (ls -l shows "
                 "/etc/alternatives/cuda as its target), run sudo update-alternatives --config cuda instead.",
                 (_link_to(newest.path),),
             ),
@@ -382,10 +382,11 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     elif not nvcc.wrapper or guessed == nvcc.toolkit_path:
         yield ok("nvcc is inside its toolkit", evidence=evidence)
     elif _home_toolkit(environment) is not None:
-        yield ok("nvcc is a wrapper, and CUDA_HOME names the toolkit", evidence=evidence)
+        yield ok("nvcc is a wrapper, and CUDA_HOME points to the toolkit", evidence=evidence)
     elif home and not (environment.cuda_home.known or environment.cuda_home.absent):
         yield unknown(
-            f"nvcc is a wrapper, and the contents of {home}, which CUDA_HOME names, are not known", evidence=evidence
+            f"nvcc is a wrapper, and the contents of {home}, which CUDA_HOME points to, are not known",
+            evidence=evidence,
         )
     elif not nvcc.toolkit_path:
         yield unknown("nvcc is a wrapper, and which toolkit it starts is not known", evidence=evidence)

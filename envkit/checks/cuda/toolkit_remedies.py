@@ -65,10 +65,10 @@ def _without_root(environment: Environment) -> Remedy:
     """A toolkit in the environment itself, of torch's CUDA: for who may not write to /usr/local."""
     return remedy(
         environment,
-        "A prebuilt wheel of the extension needs none of this. Otherwise install the toolkit of torch's CUDA into the "
-        "conda environment, which needs no root (on a cluster, an environment module works as well: module avail "
-        "cuda). On a node without a GPU, also set TORCH_CUDA_ARCH_LIST to the compute capability of the GPU that it "
-        "will run on.",
+        "A prebuilt wheel of the extension needs none of this. Otherwise, install the toolkit for torch's CUDA "
+        "version into the conda environment, which does not require root (on a cluster, an environment module works "
+        "as well: module avail cuda). On a node without a GPU, also set TORCH_CUDA_ARCH_LIST to the compute "
+        "capability of the GPU that the program will run on.",
         "conda-toolkit",
     )
 
@@ -82,10 +82,10 @@ def one_toolkit(environment: Environment) -> Remedy:
         major = number["release"].replace(".", "") if number else ""
         wheel = f"cupy-cuda{major}" if major.startswith("10") else f"cupy-cuda{major[:2]}x" if major else "that release"
         return Remedy(
-            "This is not a build error: at run time, libnvrtc from one toolkit loads the builtins of another, because "
-            f"LD_LIBRARY_PATH lists two. Keep one of them: here {first}, which requires {wheel} as the CuPy package "
-            "(pip list shows which is installed; for the other toolkit, keep its directory and its CuPy instead). "
-            "Change the line that sets the variable, too: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
+            "This is not a build error: at run time, libnvrtc from one toolkit loads the builtins of another, "
+            f"because LD_LIBRARY_PATH lists two. Keep one of them: here {first}, which requires {wheel} as the CuPy "
+            "package (pip list shows which is installed; for the other toolkit, keep its directory and its CuPy "
+            "instead). Also change the line that sets the variable: grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile.",
             (export("LD_LIBRARY_PATH", PATH(first)),),
         )
     root = named(seen(environment, "several-toolkits-in-path", "detail-path"), "root") or DEFAULT_LINK

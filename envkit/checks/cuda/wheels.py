@@ -75,7 +75,8 @@ def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
 _OTHER_PINS = Fault(
     "nvidia-wheels-pin-conflict",
     "NVIDIA wheels differ from the versions that a framework pins",
-    impact="The framework was built with the versions it pins; others cause undefined symbols or wrong kernels.",
+    impact="The framework was built with the versions it pins; other versions cause undefined symbols or wrong "
+    "kernels.",
     remedy=_with_its_pins,
 )
 

@@ -53,14 +53,12 @@ _RELEASE = r"[0-9][A-Za-z0-9.+!_~-]*"
 _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 
-ARCHITECTURES = Form("a list of targets with blanks", r"[0-9]{2,3}(?: [0-9]{2,3}){0,15}")
+ARCHITECTURES = Form("a space-separated list of targets", r"[0-9]{2,3}(?: [0-9]{2,3}){0,15}")
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
 CONDA_SPEC = Form(
-    "a package of conda", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
+    "a conda package", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
 )
-CAPABILITIES = Form(
-    "a setting of the driver's capabilities", r"NVIDIA_DRIVER_CAPABILITIES=[a-z]{1,12}(?:,[a-z]{1,12}){0,5}"
-)
+CAPABILITIES = Form("a driver capability", r"NVIDIA_DRIVER_CAPABILITIES=[a-z]{1,12}(?:,[a-z]{1,12}){0,5}")
 FILE = Form("the name of a file", r"[A-Za-z0-9][A-Za-z0-9._+-]{0,150}")
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -72,21 +70,21 @@ INTERFACES = Form("a list of network interfaces", r"[A-Z_]{3,30}=[a-z][\w.-]{0,2
 MODULE = Form("the name of a module", r"[a-z]{2,10}/[0-9][0-9.]{0,12}")
 NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 NUMBER = Form("a number", r"[0-9]{1,9}")
-OPTION = Form("the name of an option of CMake", r"[A-Z][A-Z0-9_]{0,60}")
-PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")
+OPTION = Form("the name of a CMake option", r"[A-Z][A-Z0-9_]{0,60}")
+PATH = Form("an absolute path without special characters", r"(?:/|[A-Za-z]:[\\/]).*")
 PCI_ADDRESS = Form("a PCI address", pci.ADDRESS)
 PCI_IDS = Form("a list of PCI ids", r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}(?:,[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}){0,15}")
-PCI_OPTIONS = Form("options of the kernel for PCI", r"[a-z]+(?:=[0-9]{1,3}[KMG])?(?:,[a-z]+(?:=[0-9]{1,3}[KMG])?){0,4}")
-PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
+PCI_OPTIONS = Form("PCI options of the kernel", r"[a-z]+(?:=[0-9]{1,3}[KMG])?(?:,[a-z]+(?:=[0-9]{1,3}[KMG])?){0,4}")
+PYTHON = Form("the path to a Python interpreter", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
 REQUIREMENT = Form(
     "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"
 )
-TARGETS = Form("a list of targets of nvcc", r"[0-9]{2,3}(?:;[0-9]{2,3}){0,15}")
-TITLE = Form("a name in plain characters", r"[A-Za-z0-9].{0,99}")
+TARGETS = Form("a list of nvcc targets", r"[0-9]{2,3}(?:;[0-9]{2,3}){0,15}")
+TITLE = Form("a name without special characters", r"[A-Za-z0-9].{0,99}")
 URL = Form("a web address", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
 SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")
 VERSION = Form("a version", _RELEASE)
-WHEEL = Form("the address of a wheel", rf"(?:{_PROJECT} @ )?https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/+%-]+\.whl")
+WHEEL = Form("the URL of a wheel", rf"(?:{_PROJECT} @ )?https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/+%-]+\.whl")
 
 
 @record
@@ -139,7 +137,7 @@ def for_windows(command: Command) -> Command:
     """The command as its readers on Windows paste it; what both of its shells cannot quote alike is left out."""
     for word in command.words:
         if not _QUOTABLE_ON_WINDOWS.fullmatch(word):
-            return Command(problem=f"{shown(word)!r} cannot be quoted for every shell of Windows")
+            return Command(problem=f"{shown(word)!r} cannot be quoted for every Windows shell")
     return replace(command, windows=True)
 
 

@@ -19,8 +19,8 @@ FOR_GOOD = (
     "LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
 )
 _IN_IMAGE = (
-    "The command applies to this shell of the container; for good, change the line ENV LD_LIBRARY_PATH of the "
-    "Dockerfile (or the variable where the container is started), and build the image again."
+    "The command applies to this shell in the container; to make it permanent, change the ENV LD_LIBRARY_PATH line "
+    "in the Dockerfile (or the variable where the container is started), and rebuild the image."
 )
 
 

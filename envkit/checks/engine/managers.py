@@ -9,9 +9,9 @@ from envkit.model import Environment, MachineKind
 APPLIANCES = {  # whose software nobody installs by hand, and how it is done there
     "truenas": "TrueNAS ships its own driver, and manually installed packages damage it. Boot the previous boot "
     "environment (System > Boot), or select another driver release under Apps > Settings.",
-    "unraid": "On Unraid, the Nvidia-Driver plugin provides the driver: choose the version there, then restart "
-    "the server.",
-    "synology": "On a Synology, the driver is a DSM package, and no other driver works with its kernel: look in the "
+    "unraid": "On Unraid, the Nvidia-Driver plugin provides the driver: choose a version there, then restart the "
+    "server.",
+    "synology": "On a Synology, the driver is a DSM package, and no other driver works with its kernel: check the "
     "Package Center for an update.",
     "nixos": "On NixOS, set this in configuration.nix (hardware.nvidia), then run sudo nixos-rebuild switch.",
     "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
@@ -19,7 +19,7 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "has the driver.",
     "dgx": (
         "A DGX gets its driver from the DGX OS repositories: a server branch and, on systems with NVSwitches, the "
-        "Fabric Manager of exactly the same version. Ubuntu's desktop packages do not keep the two in step. Upgrade "
+        "Fabric Manager of exactly the same version. Ubuntu's desktop packages do not keep the two in sync. Upgrade "
         "the driver as the DGX OS user guide describes: https://docs.nvidia.com/dgx/"
     ),
     "gke": "GKE installs the driver on its nodes: create a node pool with --accelerator "

@@ -244,13 +244,13 @@ def _refuse_shape(finding: Finding) -> None:
     seen = [text for item in finding.evidence for text in (item.fact, item.value, item.source)]
     texts = [finding.title, finding.subject, finding.impact, *seen, finding.remedy.advice if finding.remedy else ""]
     if not (isinstance(finding.status, Status) and all(isinstance(text, str) for text in texts) and finding.title):
-        raise TypeError("a finding has a status and texts")
+        raise TypeError("a finding needs a status and texts")
     if finding.status is Status.FAIL and not finding.evidence:
-        raise TypeError("a failure has evidence")
+        raise TypeError("a failure needs evidence")
     if not all(isinstance(step, Command) for step in steps):
-        raise TypeError("the steps of a remedy are commands")
+        raise TypeError("the steps of a remedy must be commands")
     if not all(isinstance(address, str) and ADDRESS.fullmatch(address) for address in finding.references):
-        raise TypeError("references are web addresses")
+        raise TypeError("references must be URLs")
 
 
 def _unmet(check: Check, environment: Environment) -> Outcome | None:

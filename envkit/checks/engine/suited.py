@@ -45,7 +45,7 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "nvidia-persistenced.",
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
     "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
-    "apt-mark hold": "To undo the hold, run the same command with unhold.",
+    "apt-mark hold": "To undo the hold, run the same command with unhold instead of hold.",
 }
 
 
@@ -74,8 +74,8 @@ def _inside(environment: Environment, given: Remedy) -> Remedy:
         return given
     lines = " && ".join(step.shell for step in steps if step not in given.steps)
     return Remedy(
-        f"{given.advice} In a container, run it as root, without sudo; the change is lost with the container, so add "
-        f"it to the Dockerfile, too: RUN {lines}",
+        f"{given.advice} In a container, run it as root, without sudo; the change is lost with the container, so also "
+        f"add it to the Dockerfile: RUN {lines}",
         steps,
     )
 
@@ -144,8 +144,8 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
 def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
     if in_image(environment) or "container" in names:
         yield (
-            "A change inside a container is lost when the container is removed: to keep it, add it to the image as a "
-            "RUN line in its Dockerfile."
+            "A change inside a container is lost when the container is removed: to keep it, add it to the Dockerfile "
+            "as a RUN line."
         )
 
 
@@ -293,8 +293,8 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
 def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
     return Remedy(
-        f"{given.advice} Put it into the notebook's install cell, in place of what that cell installs now, and restart "
-        "the runtime: a new runtime has only what that cell installs.",
+        f"{given.advice} Put it in the notebook's install cell, replacing what that cell installs now, and restart "
+        "the runtime: a new runtime contains only what that cell installs.",
         tuple(_in_cell(step) for step in given.steps),
     )
 
@@ -302,8 +302,8 @@ def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]
 def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """%pip is the pip of the notebook's own kernel, which need not be the one of a shell."""
     return Remedy(
-        f"{given.advice} Run it in a notebook cell, because the kernel may use a different Python from the shell's, "
-        "and restart the kernel afterward.",
+        f"{given.advice} Run it in a notebook cell, because the kernel may use a different Python than the shell, and "
+        "restart the kernel afterward.",
         tuple(_in_cell(step) for step in given.steps),
     )
 

@@ -25,7 +25,7 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
     """A message that says which release it asks for is taken at its word."""
     if wanted := named(seen(environment, _ID), "wanted"):
         return Remedy(
-            "Install the release that the message asks for, in the program's environment; or update the package that "
+            "Install the release that the message asks for in the program's environment, or update the package that "
             "asks for it, if a newer release accepts what is installed. pip check lists the conflicts.",
             (
                 run("python", "-m", "pip", "install", REQUIREMENT(wanted.rstrip(","))),
@@ -34,9 +34,9 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _ID, "protobuf"):
         return Remedy(
-            "protobuf is too new for the generated code of the package in the traceback, whose release sets no upper "
-            f"limit: install one before {limit('protobuf-of-new-code')}, and write the same line into the "
-            "requirements, so that the next build does not bring the newer one back.",
+            "protobuf is too new for the generated code of the package in the traceback, and that package's release "
+            f"sets no upper limit: install a protobuf release before {limit('protobuf-of-new-code')}, and add the "
+            "same line to the requirements, so that the next build does not reinstall the newer one.",
             (run("python", "-m", "pip", "install", REQUIREMENT(f"protobuf<{limit('protobuf-of-new-code')}")),),
         )
     if seen(environment, _ID, "cmake-4"):
@@ -57,16 +57,15 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return Remedy(
         "Use releases from the same period: update the package or the source that the traceback or the first error "
-        "names, or install the library release that its requirements name. pip check lists the conflicts.",
+        "points to, or install the library release that its requirements list. pip check lists the conflicts.",
         (fixed("python -m pip check"),),
     )
 
 
 _AGES = Fault(
     _ID,
-    "A package was written for another release of a library that it uses",
-    impact="The import or the build stops at a name that the installed release does not have; the driver is not at "
-    "fault.",
+    "A package was written for a different release of a library that it uses",
+    impact="The import or the build stops at a name that the installed release does not have; the driver is fine.",
     remedy=_of_one_time,
 )
 

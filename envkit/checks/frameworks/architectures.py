@@ -38,7 +38,7 @@ _NO_KERNELS = (
     "The build has no kernels for this GPU, so every kernel launch fails with "
     '"no kernel image is available for execution on the device".'
 )
-_UNKNOWN_TO_IT = "cuBLAS and cuDNN of this CUDA have no kernels for the GPU: their calls fail, often the first one."
+_UNKNOWN_TO_IT = "This CUDA's cuBLAS and cuDNN have no kernels for the GPU: their calls fail, often the first one."
 _BUILD = "Install a build with kernels for this GPU."
 _BINARY = "Install a build with binary code for this GPU."
 _COMPILED_FIRST = (
@@ -90,12 +90,12 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
-        return Remedy(f"{_BUILD} The right build depends on the GPU: include its name in the input.", (_NAME_GPU,))
+        return Remedy(f"{_BUILD} Which build is right depends on the GPU: include its name in the input.", (_NAME_GPU,))
     wanted = Version.find(named(seen(environment, _NEWER, "detail-wanted"), "version") or "")
     if wanted is not None and name == "pytorch":
         why = (
-            f"{_BUILD} The requirements ask for {wanted}: that line would reinstall the build for another CUDA, so "
-            "replace it with the requirement below."
+            f"{_BUILD} The requirements ask for {wanted}: that line would reinstall the build for a different CUDA "
+            "version, so replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
@@ -162,7 +162,7 @@ def _libraries_before_gpu(environment: Environment, matrix: Matrix) -> list[Outc
     if not messages or not firsts or not used or max(used).release(2) >= min(firsts):
         return []
     title = f"CUDA {max(used).release(2)} is older than this GPU, which needs CUDA {min(firsts)} or newer"
-    shown = Evidence("pythons.frameworks.cuda", str(max(used)), "the newest one that is named")
+    shown = Evidence("pythons.frameworks.cuda", str(max(used)), "the newest CUDA version mentioned")
     return [_TOO_OLD.found([shown, *message_evidence(environment, messages)], title=title, impact=_UNKNOWN_TO_IT)]
 
 

@@ -57,7 +57,7 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_TOOLS = Fault(
     "build-tools-missing",
     "A build found no C++ compiler, Python headers, or build tool",
-    impact="The package does not build; CUDA and torch are not at fault.",
+    impact="The package does not build; CUDA and torch are fine.",
     remedy=_tools,
 )
 
@@ -67,8 +67,8 @@ def _newer_compiler(environment: Environment, matrix: Matrix) -> Remedy:
         return _newer_nvcc(environment, matrix)
     advice = (
         "Compile with a newer compiler: load the cluster's newer module, or install one into the environment from "
-        "conda-forge (gxx), and build in a shell where it is active. If nvcc is the one that refuses, use a newer "
-        "toolkit; or install an older release of the package, one that still builds with these compilers."
+        "conda-forge (gxx), and build in a shell where it is active. If it is nvcc that rejects the code, use a "
+        "newer toolkit. Or install an older release of the package that still builds with these compilers."
     )
     compiler = fixed("where cl") if on_windows(environment) else fixed("gcc --version")
     return Remedy(advice, (compiler, fixed("nvcc --version")))
@@ -82,12 +82,12 @@ def _newer_nvcc(environment: Environment, matrix: Matrix) -> Remedy:
     newest = max(rows, default=None)
     if newest is None or (own is not None and newest.release(2) <= own.release(2)):
         return Remedy(
-            "nvcc is older than the code expects: build with the CUDA toolkit that the package's documentation names, "
-            "or install an older release of the package.",
+            "nvcc is older than the code expects: build with the CUDA toolkit that the package's documentation "
+            "specifies, or install an older release of the package.",
             (fixed("nvcc --version"),),
         )
     return Remedy(
-        f"nvcc is older than the code expects. Install a newer toolkit of the same major version next to it: what "
+        "nvcc is older than the code expects. Install a newer toolkit of the same major version alongside it: what "
         f"CUDA {newest.release(2)} compiles also loads with the installed PyTorch. Then build again in a fresh build "
         "directory; or install an older release of the package.",
         (*install_cuda(environment, newest), *steps(environment, "drop-built")),
@@ -97,7 +97,7 @@ def _newer_nvcc(environment: Environment, matrix: Matrix) -> Remedy:
 _NVCC_REFUSES = ("nvcc-standard", "nvcc-option")
 _OLD_COMPILER = Fault(
     "compiler-too-old",
-    "A compiler or CMake is too old for what is built",
+    "A compiler or CMake is too old for the package being built",
     impact="The build stops at an option, or at a header that asks for a newer C++ standard.",
     remedy=_newer_compiler,
 )
@@ -107,8 +107,8 @@ _NO_INTEGRATION = Fault(
     impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
     remedy="Copy the files of extras\\visual_studio_integration\\MSBuildExtensions of the toolkit into the directory "
     "MSBuild\\Microsoft\\VC\\v170\\BuildCustomizations of Visual Studio, or install CUDA again after Visual Studio "
-    "(component Visual Studio Integration). For Visual Studio 2019 the folder is v160. CMake with the generator Ninja, "
-    "in the x64 Native Tools prompt, needs neither.",
+    "(component Visual Studio Integration). For Visual Studio 2019, the folder is v160. With CMake's Ninja generator "
+    "in the x64 Native Tools prompt, neither is needed.",
     steps=(fixed("python -m pip install ninja"), fixed("cmake -G Ninja -B build")),
 )
 

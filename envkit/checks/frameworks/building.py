@@ -34,7 +34,7 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
-    "pip builds an extension in an environment without torch",
+    "The package's build environment does not contain torch",
     impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
     remedy=without_isolation,
 )

@@ -81,7 +81,7 @@ def replacement(
     others, again = compiled_beside(found, build)
     commands = (*swap(found, choice, also_removed, bundled=bundled), *_companions_beside(matrix, found, choice), *again)
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
-    lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
+    lost = " conda will also remove packages that depend on the removed ones." if by_conda else ""
     needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
     moved = _moved(framework.title, release(found.framework.version), build)
     return Remedy(
@@ -128,7 +128,7 @@ def _works(environment: Environment, matrix: Matrix) -> str:
         if capable_gpus(environment, matrix)
         else "works with this driver"
         if environment.driver.user_space.known
-        else "suits what the text shows"
+        else "fits what the text shows"
     )
 
 
@@ -351,7 +351,7 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
     nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
-    return f"envkit knows no build of {title} that works on this machine as it is{against}.{nearest}"
+    return f"envkit knows of no {title} build that works on this machine as it is{against}.{nearest}"
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SHOW = fixed("python -m pip show torch torchvision torchaudio")
 ASK = Remedy(
-    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the exact "
-    "releases, run envkit doctor there, or pass it the output of this command.",
+    "Install the torchvision and torchaudio releases that match the installed torch; do not change torch itself. To "
+    "get the exact releases, run envkit doctor on that machine, or pass it the output of this command.",
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
@@ -61,7 +61,7 @@ def companion_remedy(
         return Remedy(advice, (pip(python, "show", "torch", NAME(partner.name)),))
     line = next((line for line in row.companions if line.startswith(f"{partner.name}==")), wanted.line)
     return Remedy(
-        f"Replace {partner.name} only; torch {torch.version} stays.",
+        f"Reinstall {partner.name} only; keep torch {torch.version}.",
         (_install(python, partner, line, row),),
     )
 
@@ -92,7 +92,7 @@ def companions_replaced(
     given = [companion_remedy(environment, matrix, python, torch, one) for one in partners]
     names = " and ".join(one.name for one in partners)
     return Remedy(
-        f"{holder.name} {holder.version} requires torch {torch.version}, so it stays. Replace {names}.",
+        f"{holder.name} {holder.version} requires torch {torch.version}, so keep that. Reinstall {names}.",
         tuple(step for one in given for step in one.steps),
     )
 

@@ -50,9 +50,9 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
     package = f"{known.name}=={known.version.partition('+')[0]}" if known else ""
     among = f" ({', '.join(item.name for item in beside)})" if beside else ""
     return Remedy(
-        f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a "
-        f"compiled extension{among}, the one named in the last lines before the error. Compile it for this GPU with "
-        "the toolkit of the framework's CUDA. If it rejects the target, or comes without its source, it does not "
+        f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a compiled "
+        f"extension{among}; the last lines before the error name it. Compile it for this GPU with the toolkit of the "
+        "framework's CUDA. If the build rejects the target, or the extension comes without source code, it does not "
         "support this GPU: use an older release of it, turn it off in the program, or use another GPU.",
         (
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
@@ -67,9 +67,9 @@ _PAGED = regex(r"(?i)flashinfer|Batch(?:Decode|Prefill)With(?:Paged|Ragged)KVCac
 def _other_framework(found: Installed) -> Remedy:
     """The warning is of a PyTorch that lacks the GPU, and the one that is named has code for it: another one ran."""
     return Remedy(
-        f"{found.framework.package} has code for this GPU, but the PyTorch that printed the warning has not: the "
-        "program runs another one. The command, run with the program's own Python, prints where its PyTorch is and "
-        "which GPUs it has code for; use the environment that has the other.",
+        f"{found.framework.package} has code for this GPU, but the PyTorch that printed the warning does not: the "
+        "program uses a different one. Run the command with the program's own Python: it prints where its PyTorch is "
+        "and which GPUs it has code for. Then switch to the environment with the other one.",
         (run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD),),
     )
 
@@ -79,9 +79,10 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
     another."""
     those = " and ".join(names)
     other = (
-        "On this card, serve the model with another engine (vLLM, llama.cpp)"
+        "On this card, serve the model with a different engine (vLLM, llama.cpp)"
         if "sgl-kernel" in names
-        else "Run this program on a newer GPU, or the model with another program (transformers with torch alone)"
+        else "Run this program on a newer GPU, or run the model with a different program (transformers with torch "
+        "alone)"
     )
     return Remedy(
         f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
@@ -98,8 +99,8 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
     programs, number = managers(environment), capability.replace(".", "")
     if "koboldcpp" in programs:
         return Remedy(
-            "Download the KoboldCpp build for this card from its releases page (the one for older or newer CUDA), or "
-            "the last release that still ran here. Its Vulkan backend does not need CUDA.",
+            "Download the KoboldCpp build for this card from its releases page (the one for older or newer CUDA), "
+            "or the last release that still worked here. Its Vulkan backend does not need CUDA.",
             (fixed("koboldcpp --usevulkan"),),
         )
     if "llama-cpp-python" in programs:
@@ -116,10 +117,11 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
         )
     if _PAGED.search(f"{said(environment, 'arch-newer-than-build')} {said(environment, 'arch-dropped-by-framework')}"):
         return Remedy(
-            "The kernels that are missing are FlashInfer's, which are built for newer GPUs: PyTorch itself runs here. "
-            "Start the server without it: SGLang with --attention-backend triton --sampling-backend pytorch (releases "
-            "of 2024: --disable-flashinfer), vLLM with --attention-backend TRITON_ATTN (before that option: the "
-            "variable VLLM_ATTENTION_BACKEND=XFORMERS). A model in FP8 or BF16 may still need a newer GPU.",
+            "The missing kernels are FlashInfer's, which are built for newer GPUs; PyTorch itself works here. Start "
+            "the server without FlashInfer: SGLang with --attention-backend triton --sampling-backend pytorch "
+            "(releases of 2024: --disable-flashinfer), vLLM with --attention-backend TRITON_ATTN (in releases "
+            "without that option: VLLM_ATTENTION_BACKEND=XFORMERS in the environment). A model in FP8 or BF16 may "
+            "still need a newer GPU.",
         )
     if "ollama" in programs:
         return Remedy(
@@ -140,8 +142,8 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
     )
     if not number:
         return Remedy(
-            f"{ready} To compile it yourself, use a fresh build directory and pass this GPU's target: to CMake with "
-            "the option below, to nvcc as -gencode arch=compute_NN,code=sm_NN.",
+            f"{ready} To compile it yourself, use a fresh build directory and pass this GPU's target, to CMake with "
+            "the option below or to nvcc as -gencode arch=compute_NN,code=sm_NN.",
             steps(environment, "compile-native"),
         )
     if "caffe" in managers(environment):

@@ -28,8 +28,8 @@ _FORGES_OWN = "libtorch"  # a part that only conda-forge packages apart from pyt
 _ALWAYS = ("pytorch", "cudatoolkit", "pytorch-cuda", "torchvision")
 _CPU_CHOICE = ("cpuonly",)  # a package that holds the CPU build there
 _KEEP = (
-    "Install the CUDA build with conda, because conda installed the CPU build: if pip replaces it, the next conda "
-    "update undoes that. conda may change other packages as well: read its plan before you confirm."
+    "Install the CUDA build with conda, because conda installed the CPU build: if pip replaced it, the next conda "
+    "update would undo that. conda may change other packages as well: read its plan before you confirm."
 )
 
 
@@ -46,8 +46,8 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
         return None
     removal = [run("conda", "remove", *_place(found), *(name for name in _CPU_CHOICE if name in listed))]
     return Remedy(
-        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. Keep the channels in the command: from another one, "
-        "conda may take the CPU build again.",
+        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. Keep the channels in the command: from a different "
+        "channel, conda may install the CPU build again.",
         (
             *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
             _installed(found, row, listed),
@@ -100,8 +100,8 @@ def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build
     if row is None or "pytorch" not in listed or found.framework.cuda is None:
         return None
     return Remedy(
-        f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one step. "
-        "A cuda module of another release is not needed: conda's PyTorch includes its own CUDA.",
+        f"PyTorch {row.version} for CUDA {row.cuda}, the same release; conda replaces the installed build in one "
+        "step. A cuda module of a different release is not needed: conda's PyTorch includes its own CUDA.",
         (_installed(found, row, listed),),
     )
 

@@ -63,15 +63,15 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         return one_alone(environment, matrix)
     if seen(environment, "cpu-only-wheel", "told-tf1"):
         return _first_tensorflow(environment, matrix)
-    why = "Reinstall it from the index of a CUDA build."
+    why = "Reinstall the CUDA build."
     family = number_named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")  # cu118
     if family:
         chosen = Version.of(*divmod(family, 10))
         told = replace(environment.driver, driver_cuda_version=found(chosen, "message"))
         environment = replace(environment, driver=told)
         why = (
-            f"{why} --extra-index-url only adds an index: pip then takes the newest release from any index, and on "
-            "Windows, PyPI's is a CPU build. To keep the next pip install -r from reinstalling it, move the torch "
+            f"{why} --extra-index-url only adds an index: pip then installs the newest release from any index, and on "
+            "Windows, PyPI has only CPU builds. To keep the next pip install -r from reinstalling it, move the torch "
             "lines into a separate file, install that file with --index-url, and pin the versions."
         )
     given = bring(environment, matrix, name, why, messages=messages)
@@ -93,10 +93,10 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
         (row for row in rows if version is not None and row.version.release(2) == version.release(2)), None
     )
     cudnn = f" and cuDNN {row.cudnn}" if row is not None and row.cudnn else ""
-    needs = f" It loads CUDA {row.cuda}{cudnn}, and no other release, from the system." if row is not None else ""
+    needs = f" It loads CUDA {row.cuda}{cudnn} from the system, and needs exactly that." if row is not None else ""
     python = first_python(environment)
     return Remedy(
-        "In these releases, the package tensorflow is CPU-only: replace it with tensorflow-gpu. No Keras flag is "
+        "In these releases, the tensorflow package is CPU-only: replace it with tensorflow-gpu. No Keras flag is "
         f"needed.{needs}",
         (
             pip(python, "uninstall", "-y", "tensorflow"),
@@ -111,18 +111,18 @@ def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
         return same
     told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
     if not any(installs(environment, "jax")) and not told and manages_packages(environment):
-        return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release that its lock file names.")
+        return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release from its lock file.")
     if any(installs(environment, "jax")) or told or on_windows(environment):
         return bring(environment, matrix, "jax", _EXTRA)
     return Remedy(
-        f"{_EXTRA} This keeps the installed release of JAX, as a newer one may need a newer Python and NumPy. If pip "
-        "warns that the release does not provide the extra, it is an old one: envkit resolve --framework jax==RELEASE "
-        "names its packages.",
+        f"{_EXTRA} This keeps the installed release of JAX, because a newer one may need a newer Python and NumPy. "
+        "If pip warns that the release does not provide the extra, the release is an old one: envkit resolve "
+        "--framework jax==RELEASE lists its packages.",
         steps(environment, "jax-own-release"),
     )
 
 
-_IDLE = "another framework uses the GPU here, and nothing shows that this one is used"
+_IDLE = "a different framework uses the GPU here, and nothing shows that this one is used"
 _EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
@@ -156,7 +156,7 @@ _NO_PLUGIN = Fault(
         "tf-native-windows",
     ),
     of_missing_gpu=True,
-    fix="Reinstall from the index of a CUDA build that works with the driver.",
+    fix="Reinstall a CUDA build that works with the driver.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -35,9 +35,9 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
         return _opencv(environment, matrix, messages)
     if _FAISS in signatures:
         return Remedy(
-            "faiss-cpu is installed, or a faiss without the GPU part. The project publishes faiss-gpu only for conda "
-            "on Linux: in the active environment, remove faiss-cpu (pip uninstall faiss-cpu if pip installed it), "
-            "then install faiss-gpu.",
+            "faiss-cpu is installed, or a build of faiss without GPU support. The project publishes faiss-gpu only "
+            "for conda on Linux: in the active environment, remove faiss-cpu (pip uninstall faiss-cpu if pip "
+            "installed it), then install faiss-gpu.",
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
     if "cpu-only-wheel/dgl" in signatures:
@@ -83,10 +83,9 @@ def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, .
     releases = [match["version"] for one in messages if (match := _OPENCV_RELEASE.search(one.text))]
     return Remedy(
         "The wheels of opencv-python and opencv-contrib-python are built without CUDA; CUDA and the frameworks on "
-        "this machine are not at fault. Either use the functions for the CPU (cv2.* instead of cv2.cuda.*), or "
-        "uninstall the wheel and compile the same OpenCV release with opencv_contrib (WITH_CUDA=ON, CUDA_ARCH_BIN of "
-        f"this GPU{f', {gpus[0]}' if gpus else ''}). Then cv2.cuda.getCudaEnabledDeviceCount() returns the number of "
-        "GPUs.",
+        "this machine are fine. Either use the CPU functions (cv2.* instead of cv2.cuda.*), or uninstall the wheel "
+        "and compile the same OpenCV release with opencv_contrib (WITH_CUDA=ON, and CUDA_ARCH_BIN for this "
+        f"GPU{f', {gpus[0]}' if gpus else ''}). Then cv2.cuda.getCudaEnabledDeviceCount() returns the number of GPUs.",
         ()
         if on_windows(environment) or any(_OF_WINDOWS in one.text for one in messages)
         else steps(environment, "opencv-cuda", capability=next(iter(gpus), ""), version=next(iter(releases), "")),
@@ -109,8 +108,8 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
         )
     option = _option(version)
     return Remedy(
-        f"{why} Recompile it with the option for CUDA (-D{option}=on{f' in release {version}' if version else ''}); "
-        "that needs nvcc and a C++ compiler.",
+        f"{why} Recompile it with CUDA enabled (-D{option}=on{f' in release {version}' if version else ''}); that "
+        "needs nvcc and a C++ compiler.",
         steps(
             environment,
             "llama-cpp-python",

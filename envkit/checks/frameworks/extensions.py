@@ -90,7 +90,7 @@ def _bitsandbytes(environment: Environment) -> Remedy:
     which = f"no library for CUDA {cuda[:-1]}.{cuda[-1]}" if cuda else "no library for the CUDA of torch"
     return Remedy(
         f"The installed bitsandbytes has {which}: install its newest release, which needs no compiler. The second "
-        "command checks it.",
+        "command tests it.",
         (
             pip(first_python(environment), "install", "--upgrade", "--no-deps", "bitsandbytes"),
             run(PYTHON(named_python(environment).executable or "python"), "-m", "bitsandbytes"),
@@ -108,7 +108,7 @@ def _other_abi(environment: Environment) -> Remedy | None:
     fitting = wheel.replace(f"cxx11abi{wrong}", f"cxx11abi{'FALSE' if wrong == 'TRUE' else 'TRUE'}")
     release_of = wheel.partition("-")[2].partition("+")[0]
     return Remedy(
-        "This wheel was built for a different C++ ABI from the installed torch's; the project publishes the same wheel "
+        "This wheel was built for a different C++ ABI than the installed torch; the project publishes the same wheel "
         "for this ABI. Nothing has to be compiled, and the toolkit in /usr/local does not matter.",
         (
             pip(
@@ -135,9 +135,9 @@ def _of_pyg(environment: Environment) -> Remedy | None:
     if "torch-sparse" in names and "torch-scatter" not in names:
         names.insert(0, "torch-scatter")  # it loads that one
     return Remedy(
-        f"The installed wheels are for another torch: install them from the page for torch {own}+{tag}; torch itself "
-        "stays. If a notebook or a requirements file names the page, correct it there, too, and again after each "
-        "torch update.",
+        f"The installed wheels are for a different torch: reinstall them from the page for torch {own}+{tag}, and "
+        "keep torch itself. If a notebook or a requirements file contains the page's URL, correct it there as well, "
+        "and after each torch update.",
         (
             pip(
                 python,
@@ -176,8 +176,8 @@ def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
         if _of_a_vendor(item.framework.version) or in_image(environment):
             return _apart(environment, item.python, package, wanted)
         why = (
-            f"{package.name} {package.version} was built for torch {wanted}. If other programs need the torch that is "
-            "installed, do this in a separate environment."
+            f"{package.name} {package.version} was built for torch {wanted}. If other programs need the installed "
+            "torch, do this in a separate environment."
         )
         return bring_release(environment, matrix, item, wanted, why)
     return None
@@ -225,8 +225,8 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     place = ("--extra-index-url", URL(build.index_url)) if build is not None and build.index_url else ()
     wanted = f"xformers=={fitting[-1].version}"
     return Remedy(
-        f"xFormers {fitting[-1].version} is the release for torch {own}; torch itself stays. Install it with the "
-        "program's own Python (the one in its venv or python_embeded directory), not with the system's.",
+        f"xFormers {fitting[-1].version} is the release for torch {own}, which you can keep. Install it with the "
+        "program's own Python (the one in its venv or python_embeded directory), not the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
     )
 
@@ -244,10 +244,10 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
     release_of = f"{item.name} {number}" if number else item.name
     forced = (export("FLASH_ATTENTION_FORCE_BUILD", "TRUE"),) if item.name == "flash-attn" else ()
     return Remedy(
-        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's CUDA "
-        "release and takes a long time. Installing a wheel of the same release from the project's release page is "
-        "faster, if its name matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. "
-        "Without the extension (pip uninstall), most programs use a slower path.",
+        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's "
+        "CUDA release and takes a long time. Installing a wheel of the same release from the project's release page "
+        "is faster, if its name matches the installed torch, CUDA, Python, and C++ ABI, all printed by the last "
+        "command. Without the extension (pip uninstall), most programs fall back to a slower path.",
         (
             *forced,
             export("MAX_JOBS", "4"),

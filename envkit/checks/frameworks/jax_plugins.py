@@ -17,8 +17,9 @@ def of_the_jaxlib(environment: Environment) -> Remedy | None:
         return None
     name = plugin.replace("_", "-").rpartition("-")[0]
     return Remedy(
-        f"The plug-in {named(messages, 'version')} is from another release than jaxlib {jaxlib}: install the plug-in "
-        "and its pjrt of exactly that release, and pin both next to jax, which does not pin them. jax stays.",
+        f"The plug-in {named(messages, 'version')} is from a different release than jaxlib {jaxlib}: install the "
+        "plug-in and its pjrt package in exactly that release, and pin both alongside jax, which does not pin them. "
+        "Do not change jax.",
         (
             pip(
                 named_python(environment),

@@ -30,8 +30,8 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
     if row is None:
         return None
     return Remedy(
-        f"The installed {item.name} {item.version} was built for another torch or CUDA; the project has a wheel for "
-        f"torch {row.torch} and CUDA {row.cuda}. Neither driver, CUDA, nor Python has to change; torch stays.",
+        f"The installed {item.name} {item.version} was built for a different torch or CUDA version; the project has a "
+        f"wheel for torch {row.torch} and CUDA {row.cuda}. The driver, CUDA, Python, and torch do not have to change.",
         (
             pip(python, "uninstall", "-y", NAME(item.name)),
             _install(python, install_words(row, python.version)),

@@ -41,8 +41,8 @@ def _with_code(
 
 def _brought(environment: Environment, version: str, torch: Version, build: FrameworkBuild) -> Remedy:
     why = (
-        f"vLLM's own kernels are compiled for its torch, so changing only torch would break it: use vLLM {version} or "
-        f"newer, which is built for torch {torch} with CUDA {build.cuda}."
+        f"vLLM's own kernels are compiled for its torch, so changing only torch would break vLLM: use vLLM {version} "
+        f"or newer, which is built for torch {torch} with CUDA {build.cuda}."
     )
     if managed_by(environment, "kubernetes"):
         chart = named(seen(environment, "arch-newer-than-build", "detail-chart"), "repository")

@@ -78,9 +78,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         if patch is None:
             return None
         return Remedy(
-            f"torch {limit('fbgemm-with-libomp')} is known for this: its fbgemm.dll needs libomp140.x86_64.dll, which "
-            f"neither Windows nor the Visual C++ runtime provides; {patch} does not need it. The index has the build "
-            "with the lowest driver requirement; without an index, pip installs a CPU build on Windows.",
+            f"torch {limit('fbgemm-with-libomp')} has a known problem: its fbgemm.dll needs libomp140.x86_64.dll, "
+            f"which neither Windows nor the Visual C++ runtime provides; {patch} does not need it. The index below "
+            "has the build with the lowest driver requirement; without an index, pip installs a CPU build on Windows.",
             (
                 pip(
                     named_python(environment),

@@ -23,8 +23,8 @@ _PACKAGES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxrunt
 _GPU = "onnxruntime-gpu"
 _LINE = 2  # numbers of a release's line; more name one release
 _LISTED = (
-    "onnxruntime-gpu can do what onnxruntime can: list only that one in the requirements, or the next installation "
-    "installs both again."
+    "onnxruntime-gpu can do everything that onnxruntime can: list only onnxruntime-gpu in the requirements, or the "
+    "next installation installs both again."
 )
 _WORDS = "Uninstall all of them, then install the GPU package."
 
@@ -40,7 +40,7 @@ def one_alone(environment: Environment, matrix: Matrix) -> Remedy:
     )
     rows = matrix.builds("onnxruntime")
     if told is not None and not any(row.version.starts_with(told) for row in rows):
-        return Remedy(f"{words} Use the release that you had: python -m pip install '{_GPU}=={told}.*'", (removal,))
+        return Remedy(f"{words} Go back to the release you had: python -m pip install '{_GPU}=={told}.*'", (removal,))
     told = told or _of_toolkit(environment, matrix)
     if told is not None:
         pin = str(told) if len(told.parts) > _LINE else f"{told}.*"

@@ -76,8 +76,8 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
     if "bitsandbytes" in text or "cuda setup" in text or distribution(python, "bitsandbytes") is not None:
         first = limit("bitsandbytes-for-windows")
         return Remedy(
-            f"bitsandbytes includes libraries for Windows since {first}: install that release or a newer one in the "
-            "program's own environment, and remove its forks (bitsandbytes-windows).",
+            f"bitsandbytes has included libraries for Windows since {first}: install that release or a newer one in "
+            "the program's own environment, and remove its forks (bitsandbytes-windows).",
             (
                 pip(python, "uninstall", "-y", "bitsandbytes", "bitsandbytes-windows"),
                 pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes>={first}")),
@@ -127,9 +127,9 @@ def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
         if newer := _newer_bitsandbytes(environment, python):
             return newer
         return Remedy(
-            "Python imports a source directory of bitsandbytes that was not compiled, or the variable BNB_CUDA_VERSION "
-            "asks for a library that does not exist. Leave that directory, and install the wheel, which contains the "
-            "libraries for every CUDA release.",
+            "Python imports a source directory of bitsandbytes that was not compiled, or the variable "
+            "BNB_CUDA_VERSION selects a library that does not exist. Change to a different directory, and install "
+            "the wheel, which contains the libraries for every supported CUDA release.",
             (
                 fixed("unset BNB_CUDA_VERSION"),
                 pip(python, "uninstall", "-y", "bitsandbytes"),
@@ -140,7 +140,7 @@ def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
         return own
     return Remedy(
         "Install the package that contains the operators (mmcv instead of mmcv-lite, or mmcv-full for mmcv 1.x), or "
-        "build it from source with torch and nvcc of the same CUDA (for apex, with --cpp_ext and --cuda_ext).",
+        "build it from source with nvcc of the same CUDA version as torch (for apex, with --cpp_ext and --cuda_ext).",
         (run("python", "-m", "pip", "install", "--no-build-isolation", "--force-reinstall", "--no-deps", PACKAGE),),
     )
 
@@ -160,7 +160,7 @@ _NOT_FOR_WINDOWS = Fault(
 _OTHER_ENGINE = Fault(
     "engine-built-elsewhere",
     "A serialized engine was built by a different TensorRT release or for a different GPU",
-    impact="TensorRT rejects the file; the driver and CUDA are not at fault.",
+    impact="TensorRT rejects the file; the driver and CUDA are fine.",
     remedy=_engine_anew,
 )
 

@@ -47,7 +47,7 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return _on_another_drive(environment, named(seen(environment, "disk-full-at-install", "detail-drive"), "drive"))
     compiles = lines == {"compiler"}
-    who = "The compiler writes its temporary files" if compiles else "pip unpacks"
+    who = "The compiler puts its temporary files" if compiles else "pip unpacks"
     again = "build again in this shell" if compiles else "install again in this shell with --no-cache-dir"
     room = named(seen(environment, "disk-full-at-install", "detail-room"), "room")
     if room is not None and room != "/":
@@ -62,9 +62,9 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
             environment, f"{who} in the temporary directory: use another one, then {again}.", "unpack-at-home"
         )
     return Remedy(
-        "pip unpacks in the temporary directory, which is often small or in memory (the first command shows both). "
-        "Point it to a larger one, then install again in this shell with --no-cache-dir. If your home is full, too, "
-        "free space first: `python -m pip cache purge`, `conda clean --all`.",
+        "pip unpacks into the temporary directory, which is often small or in memory (the first command shows this). "
+        "Point it at a larger one, then install again in this shell with --no-cache-dir. If your home directory is "
+        "also full, free up space first: `python -m pip cache purge`, `conda clean --all`.",
         (*steps(environment, "free-space"), *steps(environment, "unpack-at-home")),
     )
 
@@ -84,8 +84,8 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
     where = f"{drive}:\\temp" if drive else "D:\\temp"
     other = "" if drive else " (use a drive other than D: if that one is full)"
     return Remedy(
-        f"pip downloads and unpacks in TEMP, which is on C: even where the environment is on another drive. Point it "
-        f"to a drive with room{other}, then start again in the same Command Prompt.{starter}",
+        "pip downloads and unpacks into TEMP, which is on C: even if the environment is on another drive. Point it "
+        f"at a drive with enough space{other}, then start again in the same Command Prompt.{starter}",
         (run("mkdir", PATH(where)), run("set", *_set_to("TEMP", where)), run("set", *_set_to("TMP", where))),
     )
 
@@ -96,9 +96,9 @@ def _without_home(environment: Environment, matrix: Matrix) -> Remedy:
     if not isinstance(other, str):
         return Remedy("Disable the user site directory, or uninstall the copies there.", (_LEAVE_HOME_OUT,))
     return Remedy(
-        "The torchrun in ~/.local/bin comes first on PATH and starts its own Python, not the environment's. Start the "
-        "launcher as a module, with the options and the script that followed torchrun. To get rid of the copy in your "
-        f"home directory, let that Python remove it: {other} -m pip uninstall torch.",
+        "The torchrun in ~/.local/bin comes first on PATH and starts its own Python, not the environment's. Start "
+        "the launcher as a module, with the same options and script as torchrun. To get rid of the copy in your home "
+        f"directory, have that Python remove it: {other} -m pip uninstall torch.",
         (fixed("uv run python -m torch.distributed.run") if "uv" in managers(environment) else _LAUNCH,),
     )
 
@@ -127,16 +127,16 @@ def _elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     if path is None:
         return _with_another_name(environment)
     return Remedy(
-        f"{path} has the framework's name and is found first. Start Python in a directory without such a file: from "
-        "the project's root, with python -m for one of its modules. A file of your own can be renamed instead. "
-        "Neither the framework nor CUDA has to be installed again."
+        f"{path} has the framework's name and is found first. Start Python in a directory without such a file; to run "
+        "one of the project's modules, use python -m from the project's root. If the file is yours, you can rename "
+        "it instead. You do not have to reinstall the framework or CUDA."
     )
 
 
 _HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
     "A package in the home directory was imported instead of the environment's",
-    impact="A different release from the environment's is used.",
+    impact="A different release than the environment's is used.",
     remedy=_without_home,
 )
 _HIDDEN_BY_FILE = Fault(
@@ -147,7 +147,7 @@ _HIDDEN_BY_FILE = Fault(
 )
 _OTHER_PIP = Fault(
     "pip-belongs-to-other-python",
-    "pip installs packages for a different Python from the one that runs",
+    "pip installs packages for a different Python than the one that runs",
     impact="Python does not see the packages that pip installs.",
     remedy="Install with the Python that runs the program.",
     steps=(fixed("python -m pip install PACKAGE"),),

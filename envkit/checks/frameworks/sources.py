@@ -35,7 +35,7 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
     if asked is not None and (own := _own_index(environment, matrix, asked)):
         return own
     name = framework_of(environment, matrix, messages)
-    why = "Use an index that exists. A build for an older CUDA runs with the same driver, regardless of nvcc's version."
+    why = "Use an index that exists. An older CUDA build also works with this driver; nvcc's version does not matter."
     given = bring(environment, matrix, name, why, messages=messages)
     if asked is None:
         return given
@@ -69,8 +69,8 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
     packages = map(REQUIREMENT, (f"torch=={version}", *row.companions))
     numpy = (pip(python, "install", REQUIREMENT(f"numpy{row.numpy}")),) if row.numpy else ()
     return Remedy(
-        "Name the index that has this build: by itself, pip searches only PyPI. In a requirements file, add the line "
-        f"--extra-index-url {row.index_url}",
+        "Specify the index that has this build: by default, pip searches only PyPI. In a requirements file, add the "
+        f"line --extra-index-url {row.index_url}",
         (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
 
@@ -104,7 +104,7 @@ def _cuda_of_build(environment: Environment) -> Version | None:
 _NO_INDEX = Fault(
     _INDEX_ID,
     "The package index has no such build",
-    impact="pip and uv find no version there, regardless of the Python or the system.",
+    impact="pip and uv find no version there, whatever the Python version or the system.",
     remedy=_index_that_exists,
 )
 _NO_VIRTUAL_PACKAGE = Fault(
@@ -127,7 +127,7 @@ _EXPLICIT = Remedy(
     layer=Layer.FRAMEWORK_BUILD,
     rank=44,
     any_of=("pythons", "messages"),
-    fix="Use an index that exists: its CUDA need not match nvcc, only the driver.",
+    fix="Use an index that exists: its CUDA version does not need to match nvcc, only the driver.",
     references=threads("visualbruno/ComfyUI-Trellis2#131"),
 )
 def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def _processor_remedy(environment: Environment, matrix: Matrix) -> Remedy:
     if kind(environment) is MachineKind.JETSON:
         return Remedy(
-            "A package's libraries misdetect the Jetson's processor: tell them which processor it is, or go back to "
-            "the last NumPy release that worked.",
+            "A package's libraries misdetect the Jetson's processor: set it explicitly, or go back to the last NumPy "
+            "release that worked.",
             (fixed("export OPENBLAS_CORETYPE=ARMV8"), fixed("python3 -c 'import numpy'")),
         )
     if "proxmox" in managers(environment):
@@ -85,8 +85,8 @@ _INSTRUCTIONS = Fault(
     _INSTRUCTIONS,
     layer=Layer.FRAMEWORK_BUILD,
     rank=3,
-    fix="Find the import that crashes; install a build for this processor, or tell its libraries which processor it "
-    "is.",
+    fix="Find the import that crashes; install a build for this processor, or set the processor explicitly for its "
+    "libraries.",
     references=threads("numpy/numpy#18131", "tensorflow/tensorflow#17411", "tensorflow/tensorflow#18275"),
 )
 def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

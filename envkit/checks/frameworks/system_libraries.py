@@ -12,19 +12,19 @@ from envkit.model import Environment
 
 def libraries_of_system(environment: Environment, title: str, cuda: Version, cudnn: Version | None) -> Remedy:
     """The remedy that installs the CUDA that the framework `title` loads, next to the others."""
-    why = f"{title} loads the libraries of CUDA {cuda} from the system, and no other release works: "
+    why = f"{title} loads the libraries of CUDA {cuda} from the system, and works with no other release: "
     if on_windows(environment):
         packages = [f"cudatoolkit={cuda.release(2)}", *([f"cudnn={cudnn.release(2)}"] if cudnn is not None else [])]
         beside = f" and cuDNN {cudnn.release(2)}" if cudnn is not None else ""
         return Remedy(
-            f"{why}install them into the program's conda environment, activated, where it finds them. Without conda, "
-            f"install CUDA {cuda.release(2)}{beside} from NVIDIA's archives next to the others, and put the bin "
-            "directories of these releases first on PATH.",
+            f"{why}install them into the program's conda environment, where it finds them while the environment is "
+            f"active. Without conda, install CUDA {cuda.release(2)}{beside} from NVIDIA's archives alongside the "
+            "others, and put their bin directories first on PATH.",
             (run("conda", "install", "-y", "-c", "conda-forge", *map(CONDA_SPEC, packages)),),
         )
     root = f"/usr/local/cuda-{cuda.release(2)}"
     return Remedy(
-        f"{why}install them next to the others and make sure that the loader finds them, in this shell and where the "
+        f"{why}install them alongside the others and add them to the loader's path, in this shell and wherever the "
         "program is started.",
         (*install_cuda(environment, cuda), *steps(environment, "load-toolkit", root=root)),
     )

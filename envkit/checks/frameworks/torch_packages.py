@@ -63,7 +63,7 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     have = distribution(python, partner.name)
     if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
         return Remedy(
-            f"{have.name} {have.version} and torch {torch.version} match, so a different torch is imported first, "
+            f"{have.name} {have.version} and torch {torch.version} match, so some other torch is imported first, "
             "often one in ~/.local. Exclude that directory, or uninstall the copy there.",
             (
                 export("PYTHONNOUSERSITE", "1"),
@@ -75,7 +75,7 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     """The build with its companions, and what keeps the next installation from replacing it."""
-    why = "Reinstall the torch release that was chosen, with its companions."
+    why = "Reinstall the torch release that you chose, together with its companions."
     messages = seen(environment, _REPLACED_ID)
     item, chosen = next(installs(environment, "pytorch"), None), release(named(messages, "old") or "")
     if item is not None and (pinning := holder_of(item)):
@@ -85,8 +85,8 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
             return companions_replaced(environment, matrix, item.python, torch, unfit, pinning)
         chosen = release(item.framework.version)
         why = (
-            f"{pinning.name} {pinning.version} requires torch {chosen}: keep this release, and install its CUDA build. "
-            f"If pip compiled {pinning.name} against the CPU build, compile it again."
+            f"{pinning.name} {pinning.version} requires torch {chosen}: keep that release, but install its CUDA "
+            f"build. If pip compiled {pinning.name} against the CPU build, recompile it."
         )
     again = bring_release(environment, matrix, item, chosen, why) if item is not None and chosen is not None else None
     if again is None and item is None and chosen is not None:
@@ -105,7 +105,7 @@ def _partners(python: PythonEnvironment) -> list[Distribution]:
 
 _UNFIT = Fault(
     "torchvision-mismatch",
-    "torchvision's or torchaudio's operators do not load with this torch",
+    "torchvision or torchaudio does not match the installed torch",
     impact="Its compiled operators do not load.",
     remedy=_ask,
 )
@@ -130,7 +130,7 @@ _NUMPY = Fault(
     rank=30,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency",),
-    fix="Install the release of torchvision or torchaudio that goes with the installed torch, for the same CUDA.",
+    fix="Install the torchvision or torchaudio release that matches the installed torch, for the same CUDA version.",
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )
 def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -150,7 +150,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             why = _unfit(environment, matrix, python, torch, partner)
             if why and (pinning := _torch_moved_on(environment, matrix, python, partner)):
                 title = f"{partner.name} matches the torch that {pinning.name} {pinning.version} requires"
-                yield skip(f"{title}: torch is the one that does not belong", subject=python.prefix)
+                yield skip(f"{title}: torch is the odd one out", subject=python.prefix)
                 continue
             evidence = [distribution_evidence(torch), distribution_evidence(partner)]
             if why:

@@ -27,7 +27,7 @@ _DEBUG = {  # variable -> what it does when it is left on
     "CUDA_PROFILE": "the old profiler writes a log",
     "COMPUTE_PROFILE": "the old profiler writes a log",
     "CUDA_INJECTION64_PATH": "a profiler library is loaded into every CUDA program",
-    "CUDA_DEVICE_WAITS_ON_EXCEPTION": "a failing kernel waits for a debugger instead of ending",
+    "CUDA_DEVICE_WAITS_ON_EXCEPTION": "a failing kernel waits for a debugger instead of exiting",
     "CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "a failing kernel writes a core dump",
     "NSIGHT_CUDA_DEBUGGER": "a debugger is attached",
     "CUDA_AUTO_BOOST": "clocks are locked below the GPU's maximum",
@@ -67,9 +67,9 @@ _LEFT_ON = Fault(
 )
 _ORDER = Fault(
     "device-order-confusion",
-    "CUDA numbers the GPUs in a different order from nvidia-smi",
+    "CUDA numbers the GPUs in a different order than nvidia-smi",
     impact="In CUDA, index 0 is the fastest GPU; in nvidia-smi, it is the one with the lowest PCI address.",
-    remedy="Make CUDA sort GPUs by PCI address, too, or select GPUs by UUID.",
+    remedy="Make CUDA also sort GPUs by PCI address, or select GPUs by UUID.",
     steps=(fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),),
     status=Status.WARN,
 )
@@ -177,8 +177,8 @@ _ASK_SCHEDULER = Remedy(
     (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
 )
 _OTHER_REQUEST = Remedy(
-    "The job requested a GPU with --gres and got none: some clusters allocate GPUs only with --gpus. Request one that "
-    "way (#SBATCH --gpus=1), and check what the job is given.",
+    "The job requested a GPU with --gres but got none: some clusters allocate GPUs only with --gpus. Request one "
+    "that way (#SBATCH --gpus=1), and check what the job gets.",
     (fixed("srun --gpus=1 nvidia-smi -L"),),
 )
 
@@ -216,7 +216,7 @@ def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
 
 _NOT_THERE = Fault(
     "cuda-visible-devices-invalid",
-    f"{VISIBLE} names a GPU that does not exist",
+    f"{VISIBLE} lists a GPU that does not exist",
     impact="Programs see fewer GPUs than the list has.",
     remedy=_named_right,
 )
@@ -280,7 +280,7 @@ def _shown_none(environment: Environment) -> str:
     rank=11,
     any_of=("variables", "messages"),
     explained_by=("mig-one-instance-visible", "gpu-count-mismatch", "mps-unreachable", *_NO_GPU_ANYHOW),
-    fix="Name GPUs by the indices or UUIDs that nvidia-smi lists.",
+    fix="Use the GPU indices or UUIDs that nvidia-smi lists.",
     references=threads("thuml/Time-Series-Library#768"),
 )
 def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -314,7 +314,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
         yield _NOT_THERE.found(
             [*evidence, *message_evidence(environment, shown_none)],
             title=f"{VISIBLE} is {value}, and no GPU is visible to a program",
-            impact="CUDA shows none if the first item of the list is not a GPU of this machine.",
+            impact="CUDA shows none if the first item in the list is not a GPU in this machine.",
         )
     elif gpus is None:
         yield unknown(unseen(environment, "the GPUs"), evidence=evidence)

@@ -64,7 +64,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     meant = _meant(framework, asked if exact else None)
     wanted = f"Create an environment with a Python that {meant} has wheels for."
     if seen(environment, "python-no-wheel", *_OF_32_BITS):
-        wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use a 64-bit one, as uv installs it."
+        wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use uv's 64-bit one."
     fitting = fresh(environment, matrix, name, wanted, messages, any_python=True, version=asked if exact else None)
     if any(step.words[:2] == ("uv", "venv") for step in fitting.steps):
         return fitting
@@ -78,7 +78,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
     activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
     return Remedy(
-        f"{wanted} The last command prints the one that installs it there.",
+        f"{wanted} The last command prints the command that installs it there.",
         (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
     )
 
@@ -92,9 +92,9 @@ def _by_the_python_in_its_name(environment: Environment, messages: tuple[Message
     if any(python.version is not None and python.version.release(2) == wanted for python in judged(environment)):
         return None
     return Remedy(
-        f"The file is for Python {wanted} (cp{file['major']}{file['minor']} in its name), and the pip that was called "
-        "belongs to another Python: let that one run its own pip. If it is not installed, create an environment "
-        f"with it (uv venv --python {wanted}), or download the file for your Python.",
+        f"The file is for Python {wanted} (cp{file['major']}{file['minor']} in its name), but the pip that you ran "
+        "belongs to a different Python: use the right Python's own pip. If it is not installed, create an "
+        f"environment with it (uv venv --python {wanted}), or download the file for your Python.",
         (run(PYTHON(f"python{wanted}"), "-m", "pip", "install", FILE(file[0])),),
     )
 
@@ -102,8 +102,8 @@ def _by_the_python_in_its_name(environment: Environment, messages: tuple[Message
 def _same_python(meant: str) -> Remedy:
     """Where there are wheels for the Python that was told, a different one does not help."""
     return Remedy(
-        f"{meant} has wheels for this version of Python, so the version is not the cause. The first command shows "
-        "whether this Python is a 32-bit build (then use a 64-bit one), the second whether pip searches another index, "
+        f"{meant} supports this Python version, so the version is not the problem. The first command shows whether "
+        "this Python is a 32-bit build (then use a 64-bit one), the second whether pip searches a different index, "
         "and the third whether the package has a file for this system.",
         (
             fixed("python -c 'import platform; print(platform.architecture(), platform.machine())'"),
@@ -128,8 +128,8 @@ def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple
     if steps == given.steps:
         return given
     return Remedy(
-        f"{given.advice} The part after + matters: without it, uv takes the file of the same release that has no such "
-        "part. Change the lines of the extra in pyproject.toml to the same releases.",
+        f"{given.advice} The part after the + matters: without it, uv installs the file of the same release that has "
+        "no such suffix. Change the extra's entries in pyproject.toml to the same releases.",
         steps,
     )
 
@@ -151,7 +151,7 @@ def _meant(framework: Framework | None, version: Version | None) -> str:
 
 _NO_WHEEL = Fault(
     "python-no-wheel",
-    "pip found no wheel for this Python, system, or machine",
+    "pip found no wheel for this Python version or platform",
     impact="The framework cannot be installed here.",
     remedy=_python_with_wheels,
 )
@@ -198,16 +198,16 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 
 def _unsolved(environment: Environment, matrix: Matrix) -> Outcome | None:
-    """That conda's channels have no build of the framework for the CUDA that is asked for: Python is not at fault."""
+    """That conda's channels have no build of the framework for the requested CUDA version: Python is not at fault."""
     messages = seen(environment, _NO_WHEEL.id, *_OF_CONDA)
     if not messages:
         return None
     return _NO_WHEEL.found(
         message_evidence(environment, messages),
-        title="conda's channels have no build of the framework for the CUDA that is asked for",
+        title="conda's channels have no build of the framework for the requested CUDA version",
         remedy=Remedy(
-            "The pins of the framework and of its CUDA package contradict each other, or a channel is missing. Name "
-            "only one of them; or install the framework with pip, in a release and for a CUDA that go together.",
+            "The pins of the framework and its CUDA package contradict each other, or a channel is missing. Pin only "
+            "one of them, or install the framework with pip, choosing a build for the CUDA version that you need.",
             (resolve_command(environment, matrix, messages, framework="pytorch"),),
         ),
     )
@@ -242,11 +242,11 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
     if "apptainer" in managers(environment):
         return Remedy(
-            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an image "
-            "whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own tool "
-            "choose what to mount: it leaves out the host's other libraries. For that, install "
-            "nvidia-container-toolkit on the host first; the variable gives the container OpenGL and display libraries "
-            "too, not only CUDA. Then start your program instead of nvidia-smi.",
+            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
+            "image whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own "
+            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
+            "nvidia-container-toolkit on the host first; the variable gives the container not only CUDA, but also "
+            "the OpenGL and display libraries. Then start your program instead of nvidia-smi.",
             (
                 fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
                 run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
@@ -257,9 +257,9 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
         return own
     if not tells_framework(environment, matrix, messages):
         return Remedy(
-            "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ number "
-            "of the error (`ldd --version` prints that of a system), build it here from source, or use its build for "
-            "an older system."
+            "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ "
+            "version in the error (`ldd --version` prints a system's version), build it here from source, or use a "
+            "build for an older system."
         )
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
@@ -276,10 +276,10 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
     lines = said(environment, "libstdcxx-too-old")
     if _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
-        advice = "The system's libstdc++ was loaded: update the one of the conda environment, and load it first."
+        advice = "The system's libstdc++ was loaded: update the one in the conda environment, and load it first."
         return remedy(environment, advice, "conda-libstdcxx-here")
     if root or any(python.kind == "conda" for python in judged(environment)):
-        advice = "Update libstdc++ in the conda environment, whose copy is loaded before the system's."
+        advice = "Update libstdc++ in the conda environment, because that copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
     return remedy(environment, summary, "update-libstdcxx")
 
@@ -382,7 +382,7 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
             )
         else:
             yield ok(
-                f"libstdc++ offers GLIBCXX {python.libstdcxx_version}, {need} is needed",
+                f"libstdc++ offers GLIBCXX {python.libstdcxx_version}, but {need} is needed",
                 subject=python.prefix,
                 evidence=evidence,
             )

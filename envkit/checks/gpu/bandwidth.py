@@ -41,8 +41,8 @@ def measured_copies(
         impact="Transfers between host and GPU take longer than they should.",
         remedy=remedy(
             environment,
-            "Watch the link while copies run. If it is slow, set the slot's PCIe generation to Auto in the firmware, "
-            "remove the riser, and bind the program to the CPU next to the GPU.",
+            "Watch the link while copies run. If the link is slow, set the slot's PCIe generation to Auto in the "
+            "firmware, remove the riser, and bind the program to the CPU next to the GPU.",
             "link-under-load",
         ),
     )

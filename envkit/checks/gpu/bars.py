@@ -44,8 +44,8 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if is_virtual(environment):
         return Remedy(
-            "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. QEMU with OVMF takes "
-            "-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then shut the virtual machine down and start it "
+            "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. For QEMU with OVMF, "
+            "pass -fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then shut the virtual machine down and start it "
             "again. From inside the guest, only the kernel option pci=realloc can be tried."
         )
     kernel = Version.find(environment.system.kernel.value or "")
@@ -73,7 +73,7 @@ _NO_WINDOW = Fault(
 _SMALL_WINDOWS = Fault(
     "resizable-bar-off",
     "Resizable BAR is off",
-    impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not affected.",
+    impact="Copies between GPUs and from network cards can be slower; programs that use one GPU are not affected.",
     remedy="Enable 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.",
     status=Status.WARN,
 )
@@ -107,7 +107,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     for gpu in without:
         yield _NO_WINDOW.found(
             [Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
-            title=f"{gpu.title} was not assigned PCI memory by the firmware",
+            title=f"the firmware did not assign PCI memory to {gpu.title}",
             subject=gpu.subject,
         )
     if without:

@@ -42,14 +42,14 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     advice = (
         "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."
         if passive
-        else "Raise the laptop so that air can flow underneath it (a cooling pad), and clean its fans; only better "
-        "cooling makes long runs faster."
+        else "Raise the laptop so that air can flow underneath it (with a cooling pad, for example), and clean its "
+        "fans; only better cooling makes long runs faster."
         if laptop
         else "Raise the fan speed (its curve, or a fixed speed), and clean the fans and the heat sink; improve the "
         "airflow through the case."
     )
     advice += (
-        " Until then, a lower power limit keeps the speed steady: the clocks stay the same during a whole run, and the "
+        " Until then, a lower power limit keeps the speed steady: the clocks do not drop during a long run, and the "
         "card loses little speed. The limit lasts until the next restart."
     )
     action = "throttle" if not watts else "power-limit-all" if index is None else "power-limit"
@@ -78,7 +78,8 @@ _BRAKE = Fault(
     "hw-power-brake",
     "A hardware power brake slows down a GPU",
     impact="The GPU runs at half speed or less.",
-    remedy="Check the power supplies (is one of a redundant pair off?), the power cables, and the BMC's power policy.",
+    remedy="Check the power supplies (one of a redundant pair may be off), the power cables, and the BMC's power "
+    "policy.",
     actions=("throttle",),
 )
 _LIMITED = Fault(
@@ -176,7 +177,7 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     for gpu in held:
         yield _BRAKE.found(
             [_reason(environment, gpu)],
-            title=f"{title_of(gpu)}: a hardware signal is holding its clocks down",
+            title=f"{title_of(gpu)}: a hardware signal keeps its clocks low",
             subject=name_of(gpu),
             index=gpu.index,
         )

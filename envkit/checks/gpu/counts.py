@@ -265,9 +265,9 @@ def _in(count: Count) -> str:
 
 _REMEDIES = {
     "PCI": (
-        "Each of these boards carries several GPUs, and one of them does not answer. Shut the machine down, seat the "
-        "board and its power connectors again, and enable Above 4G Decoding in the firmware setup; if it stays away in "
-        "another slot too, the board is broken.",
+        "Each of these boards carries several GPUs, and one of them does not answer. Shut the machine down, reseat "
+        "the board and its power connectors, and enable Above 4G Decoding in the firmware setup; if the GPU is also "
+        "missing in a different slot, the board is defective.",
         "module-log",
     ),
     "the kernel module": (
@@ -283,8 +283,8 @@ _REMEDIES = {
 def _by_layer(environment: Environment, layer: str) -> Remedy:
     if layer == "CUDA" and kind(environment) is MachineKind.JETSON:
         return Remedy(
-            "Check that the user may open /dev/nvmap and /dev/nvhost-* (they belong to the group video), and in a "
-            "container that it runs with the NVIDIA runtime."
+            "Check that the user may open /dev/nvmap and /dev/nvhost-* (they belong to the group video), and, if "
+            "this is a container, that it runs with the NVIDIA runtime."
         )
     summary, action = _REMEDIES.get(
         layer, ("Compare lspci with nvidia-smi -L, then check the kernel log.", "module-log")

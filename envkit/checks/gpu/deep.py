@@ -63,9 +63,9 @@ _FAILED = Fault(
 _SLOW = Fault(
     _FAILED.id,
     "A test on the GPU is very slow",
-    impact="Every program waits that long when it starts, or at least the first one does.",
-    remedy="If a second run is as slow, look at the disk that holds the environment. If only the first is, the "
-    "framework compiles its code for this GPU: use a build that has kernels for it.",
+    impact="Every program takes that long to start, or at least the first one does.",
+    remedy="If a second run is just as slow, look at the disk that the environment is on. If only the first run is "
+    "slow, the framework compiles its code for this GPU: use a build that has kernels for it.",
     status=Status.WARN,
 )
 

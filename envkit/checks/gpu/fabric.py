@@ -112,7 +112,7 @@ _NO_SWITCH = Fault(
 )
 _UNEXPLAINED = Fault(
     "error-802-other-causes",
-    "CUDA returns error 802, and Fabric Manager is not the cause",
+    "CUDA returns error 802, but Fabric Manager is not the cause",
     impact="No CUDA program can start.",
     remedy=_not_ready_yet,
 )
@@ -242,7 +242,7 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
         impact="CUDA returns error 802, or programs across trays find no NVLink.",
         remedy=Remedy(
             "Check Fabric Manager and the subnet manager in the rack's switch trays, and nvidia-imex on this "
-            "machine; nothing else on this machine affects it.",
+            "machine; nothing else on this machine matters.",
         ),
     )
 

@@ -32,10 +32,11 @@ _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 
 _LET_IN = (
-    "Find the program that holds the GPU, and wait for it or stop it if it is yours. If CUDA_VISIBLE_DEVICES or the "
-    "code names one GPU for all processes (cuda, cuda:0), give each its own GPU, such as cuda:LOCAL_RANK. On a shared "
-    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On your own machine, `sudo "
-    "nvidia-smi -c DEFAULT` (with -i and a GPU's number, for that GPU only) allows all programs to use the GPUs."
+    "Find the program that is using the GPU, and wait for it, or stop it if it is yours. If CUDA_VISIBLE_DEVICES or "
+    "the code selects one GPU for all processes (cuda, cuda:0), give each its own GPU, such as cuda:LOCAL_RANK. On a "
+    "shared machine, administrators, schedulers, and MPS set this mode on purpose: do not change it. On your own "
+    "machine, `sudo nvidia-smi -c DEFAULT` (with -i and a GPU's number, for that GPU only) allows all programs to "
+    "use the GPUs."
 )
 _OF_THE_JOB = (
     "The cluster deliberately lets only one process use each GPU. Give every task of the job its own GPU: in the "
@@ -44,8 +45,8 @@ _OF_THE_JOB = (
 )
 _OF_THE_QUEUE = (
     "The cluster deliberately lets only one process use each GPU, and its scheduler sets CUDA_VISIBLE_DEVICES to the "
-    "GPU that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
-    "job again."
+    "GPU assigned to you. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit "
+    "the job again."
 )
 _LEFT_BEHIND = ("told-no-process", "complaint-told-none-running") + tuple(  # in use although its program has ended
     f"complaint-{each}" for each in ("unknown-process", "fuser", "old-job", "defunct", "nothing-runs")
@@ -64,16 +65,16 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     driver = installed(environment)
     early = driver is not None and driver.major < limit("driver-with-license-tokens").major
     what = (
-        "gridd.conf with ServerAddress and ServerPort=7070 of your license server and the FeatureType of your license "
-        "(1 vGPU, 4 vCS; this driver does not know tokens yet)"
+        "gridd.conf with ServerAddress and ServerPort=7070 of your license server and the FeatureType of your "
+        "license (1 vGPU, 4 vCS; this driver does not support tokens)"
         if early
         else "gridd.conf (FeatureType of your license) and client_configuration_token.tok of your license server"
     )
     if "gpu-operator" in managers(environment):
         files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
         return Remedy(
-            f"Here the operator's driver container holds the license, not the node: write {what}, and pass both to the "
-            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). Its driver pods restart, which "
+            f"Here, the operator's driver container has the license, not the node: write {what}, and pass both to the "
+            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). The driver pods restart, which "
             "stops the programs on these nodes. License Status must then be Licensed.",
             (
                 run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
@@ -107,8 +108,8 @@ def _end_holders(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(
         environment,
         "The first command lists every process that has the device open, including those that nvidia-smi does not "
-        "show: kill the ones that are yours (PID is the process ID; usually they are child processes of a killed "
-        "training run), and the memory is freed immediately. Run it on the host, because a container does not show "
+        "show. Kill the ones that are yours (PID is the process ID; they are usually child processes of a killed "
+        "training run); the memory is freed immediately. Run it on the host, because a container does not show "
         "processes outside it; leave other users' processes to the administrator. If the list is empty, only a reset "
         "or a reboot frees the memory.",
         "who-holds",

@@ -32,16 +32,16 @@ _RESET = (
 )
 _FAILS_AGAIN = (
     "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA "
-    "it; the first command prints its serial number, the second runs the diagnosis that vendors ask for, while the "
+    "it; the first command prints its serial number, the second runs the diagnostics that vendors ask for, while the "
     "GPU is idle. Until then, drain the node or hide the GPU with CUDA_VISIBLE_DEVICES."
 )
 
 
 _NOT_ACTIVATED = (
-    "The log says that a faulty row is marked for remapping, and shows no reset since; the spare row is used only "
-    "after one. Drain the node, and reset this GPU (if it cannot be reset, reboot the machine). Then check that no row "
-    "is pending, and run the diagnosis while the GPU is idle. If Xid 48 comes back after the reset, the memory is "
-    "failing: RMA the card."
+    "The log says that a faulty row is marked for remapping, and shows no reset since then; the spare row is used "
+    "only after a reset. Drain the node, and reset this GPU (if it cannot be reset, reboot the machine). Then check "
+    "that no row is pending, and run the diagnostics while the GPU is idle. If Xid 48 comes back after the reset, "
+    "the memory is failing: RMA the card."
 )
 
 
@@ -60,9 +60,10 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
     if "aws" in names and "kubernetes" in names:
         return Remedy(
             "The GPU has no spare memory rows left, and a card in a rented instance cannot be replaced: drain the "
-            "node, which stops its pods, and terminate the instance; its node group starts another one, usually on "
-            "another machine. Tell AWS support the instance and the GPU's serial number, so that the host is taken out "
-            "of service. NODE and INSTANCE are its names (kubectl get nodes -o wide; spec.providerID).",
+            "node, which stops its pods, and terminate the instance; its node group starts a new one, usually on a "
+            "different machine. Tell AWS support the instance ID and the GPU's serial number, so that the host is "
+            "taken out of service. NODE and INSTANCE are the node's names (kubectl get nodes -o wide; "
+            "spec.providerID).",
             (
                 fixed("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data"),
                 fixed("aws ec2 terminate-instances --instance-ids INSTANCE"),
@@ -71,8 +72,8 @@ def _out_of_service(environment: Environment, matrix: Matrix) -> Remedy:
     if "aws" in names:
         return Remedy(
             "The GPU has no spare memory rows left, and a card in a rented instance cannot be replaced: stop the "
-            "instance and start it again, which moves it to another machine (data on instance-store disks is lost), "
-            "and tell AWS support the card's serial number.",
+            "instance and start it again, which moves it to a different machine (data on instance-store disks is "
+            "lost), and tell AWS support the card's serial number.",
             (
                 fixed("aws ec2 stop-instances --instance-ids INSTANCE"),
                 fixed("aws ec2 start-instances --instance-ids INSTANCE"),
@@ -163,7 +164,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
             message_evidence(environment, seen(environment, _MEMORY_ERROR.id)),
-            title="A GPU had a memory error, which was contained",
+            title="A GPU had a memory error, but it was contained",
             impact="Only the program that hit it was stopped.",
             remedy=Remedy("Restart the program, and reset the GPU when it is idle."),
             status=Status.WARN,
@@ -305,8 +306,8 @@ nvml_fault(
     Fault(
         "inforom-corrupted",
         "A GPU's InfoROM is corrupted",
-        impact="Memory-error counters and their repair records are unreliable; computing works.",
-        remedy="RMA the card if it is a data-center card; on a desktop it is harmless.",
+        impact="Memory-error counters and repair records are unreliable; computing works.",
+        remedy="RMA the card if it is a data-center card; on a desktop, this is harmless.",
         status=Status.WARN,
     ),
     "CORRUPTED_INFOROM",

@@ -44,8 +44,8 @@ def _instance_or_none(environment: Environment, matrix: Matrix) -> Remedy:
     numbers = list(dict.fromkeys((*divided, *told))) or ["0"]
     if seen(environment, "mig-enabled-no-instance", "detail-unwanted"):
         return Remedy(
-            "Turn MIG off on these GPUs, because it is not used here. Meanwhile, no program may use them, including "
-            "monitoring; if the mode stays pending, it changes at the next GPU reset or reboot.",
+            "Turn MIG off on these GPUs, because it is not used here. No program, including monitoring, may use them "
+            "while you do; if the mode stays pending, it changes at the next GPU reset or reboot.",
             (
                 *(run("sudo", "nvidia-smi", "-i", GPU(number), "-mig", "0") for number in numbers),
                 fixed("nvidia-smi --query-gpu=index,mig.mode.current,mig.mode.pending --format=csv"),
@@ -73,10 +73,10 @@ _NO_INSTANCE = Fault(
 def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
-        "Start one process per instance: the loop gives each its own. Inside the process, the instance is always "
-        "cuda:0, so the code must call set_device(0) instead of using the local rank. NCCL cannot combine instances "
-        "into one job: run independent processes, or use whole GPUs (MIG off) for DDP. Replace SCRIPT with your "
-        "program.",
+        "Start one process per instance: the loop gives each process its own. Inside the process, the instance is "
+        "always cuda:0, so the code must call set_device(0) instead of using the local rank. NCCL cannot combine "
+        "instances into one job: run independent processes, or use whole GPUs (MIG off) for DDP. Replace SCRIPT with "
+        "your program.",
         "mig-list",
         "one-per-instance",
     )
@@ -167,7 +167,7 @@ def _named_by_number(environment: Environment, asked: str, instances: int) -> Ou
     old = "MIG-GPU-" in asked
     return _ONE_INSTANCE.found(
         [Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
-        title=f"{_VARIABLE}={asked} uses the old form of MIG instance names"
+        title=f"{_VARIABLE}={asked} uses the old MIG instance name format"
         if old
         else f"{_VARIABLE}={asked} gives each process only the first of {instances} MIG instances",
         impact="CUDA finds no device." if old else "",

@@ -52,7 +52,7 @@ def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
 _LINK_DOWN = Fault(
     "nvlink-inactive",
     "A GPU has NVLinks that are down",
-    impact="Traffic to and from this GPU goes over PCIe and slows down all the others.",
+    impact="Traffic to and from this GPU goes over PCIe, which slows down all the others.",
     remedy=_links_up,
     status=Status.WARN,
 )
@@ -64,8 +64,8 @@ def _straight(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             f"The same machine runs with driver branch {branch}, so look at the driver before the firmware: install "
-            f"that branch. Until then, NCCL_P2P_DISABLE=1 keeps NCCL from hanging, at the cost of speed. If it still "
-            "hangs, turn off ACS in the firmware setup, and the IOMMU, too, if nothing needs it.",
+            "that branch. Until then, NCCL_P2P_DISABLE=1 keeps NCCL from hanging, at the cost of speed. If it still "
+            "hangs, turn off ACS in the firmware setup, and also the IOMMU if nothing needs it.",
             "driver-open" if needs_open(environment, matrix) else "driver-newer",
             branch=branch,
         )
@@ -89,7 +89,7 @@ _ACS = Fault(
 _IOMMU = Fault(
     "iommu-translation-hang",
     "The IOMMU translates GPU-to-GPU traffic",
-    impact="GPU-to-GPU transfers may hang or corrupt data; programs on one GPU are not affected.",
+    impact="GPU-to-GPU transfers may hang or corrupt data; programs that use one GPU are not affected.",
     remedy="Set the kernel option iommu=pt and reboot.",
     actions=("iommu",),
 )
@@ -99,8 +99,8 @@ def _without_peers(environment: Environment, matrix: Matrix) -> Remedy:
     """Accelerate stops and asks for two variables; other programs hang."""
     if seen(environment, "geforce-p2p-hang", "accelerate"):
         return Remedy(
-            "Set the two variables that the message names, or start the program with accelerate launch, which sets "
-            "both.",
+            "Set the two variables that the message mentions, or start the program with accelerate launch, which "
+            "sets both.",
             (fixed("export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1"),),
         )
     return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")

@@ -34,7 +34,7 @@ def _told_interfaces(environment: Environment) -> tuple[str, ...]:
 
 
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
-    advice = "Specify an interface that exists on every machine, or exclude the wrong ones."
+    advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."
     names = managers(environment)
     told = _told_interfaces(environment)
     if "mpirun" in names and told:
@@ -63,7 +63,7 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, "Re-create the container with a higher limit.", "memlock-container")
     return remedy(
         environment,
-        "Raise the limit, then log out and in again, because it applies from the next login on; the second command "
+        "Raise the limit, then log out and in again, because it takes effect at the next login; the second command "
         "then prints unlimited. For a service, set LimitMEMLOCK=infinity in its unit.",
         "memlock",
     )
@@ -74,9 +74,9 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "shm-too-small", "detail-vllm-stack"):
         return Remedy(
             "In this chart, shmSize takes effect only together with tensorParallelSize: set tensorParallelSize under "
-            "vllmConfig in the values file, to the number of GPUs, instead of --tensor-parallel-size among extraArgs. "
-            "Then upgrade the release (helm list shows its name and chart; manual edits to volumes are lost) and look "
-            "at /dev/shm in the new pod.",
+            "vllmConfig in the values file to the number of GPUs, instead of passing --tensor-parallel-size in "
+            "extraArgs. Then upgrade the release (helm list shows its name and chart; manual edits to volumes are "
+            "lost) and look at /dev/shm in the new pod.",
             (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
         )
     if "kubernetes" in names:
@@ -118,7 +118,7 @@ _NO_PEERMEM = Fault(
 _SMALL_SHM = Fault(
     "shm-too-small",
     "The container's /dev/shm is too small",
-    impact="Data loaders with workers, and NCCL, crash with 'Bus error'.",
+    impact="Data loaders with workers crash with 'Bus error', and so does NCCL.",
     remedy=_more_shared,
 )
 
@@ -128,7 +128,7 @@ _SMALL_SHM = Fault(
     layer=Layer.LIBRARIES,
     rank=80,
     any_of=("variables", "nccl_config", "messages"),
-    fix="Set the right name, or exclude the wrong ones: ^lo,docker,br-,veth,virbr.",
+    fix="Set the right name, or exclude the ones that NCCL should not use: ^lo,docker,br-,veth,virbr.",
     references=threads("NVIDIA/nccl#697", "NVIDIA/nccl#286", "horovod/horovod#310"),
 )
 def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -147,7 +147,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     for name, value, source in wrong:
         yield _NO_INTERFACE.found(
             [Evidence(name, value, source), known(environment, "network_interfaces")],
-            title=f"{name}={value} does not name an interface of this machine",
+            title=f"{name}={value} does not match any interface on this machine",
         )
     if wrong:
         return
@@ -277,7 +277,7 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     reported = _SMALL_SHM.reported(environment)
     small = size.known and size.get() < _ENOUGH_SHM and kind(environment) is MachineKind.CONTAINER
     if small and (reported or (_used(environment) and (complained(environment) or not only_told(environment)))):
-        title = f"/dev/shm of this container has {size.get() // 1024**2} MiB"
+        title = f"this container's /dev/shm has {size.get() // 1024**2} MiB"
         yield _SMALL_SHM.found(facts, title=title, status=Status.FAIL if reported else Status.WARN)
     elif reported:
         yield reported

@@ -32,19 +32,20 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
 _MAKERS = {"apple": "an Apple", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
 _PLACES = {
     "colab": (
-        "In Colab: Runtime > Change runtime type > a GPU, then run the cells again, starting with the first. Nothing "
-        "has to be installed, and your own computer's driver does not matter."
+        "In Colab: Runtime > Change runtime type > a GPU, then rerun the cells from the top. Nothing has to be "
+        "installed, and your own computer's driver does not matter."
     ),
-    "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then run the cells again, starting with the first.",
-    "instance": "This instance type has no NVIDIA GPU: use one that has a GPU (on AWS, the g and p families), in the "
-    "node group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
+    "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then rerun the cells from the top.",
+    "instance": "This instance type has no NVIDIA GPU: use one that does (on AWS, the g and p families), in the node "
+    "group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
     "ascend": "Ascend processors run PyTorch with the torch_npu package for the same torch release: install it as the "
     "CANN toolkit's guide says, import torch_npu, and set the program's device to npu instead of cuda.",
 }
 _APPLE = (
-    "CUDA is not available on a Mac, and no package adds it: if the program lets you choose the device, use mps or "
-    "cpu instead of cuda; PyTorch's regular macOS build has both. Operators that mps lacks run on the CPU with the "
-    "variable below. Packages of CUDA kernels (xformers, flash-attn, bitsandbytes) cannot be used here."
+    "CUDA is not available on a Mac, and no package can add it: if the program lets you choose the device, use mps "
+    "or cpu instead of cuda; PyTorch's regular macOS build has both. With the variable below, operators that mps "
+    "does not support run on the CPU. Packages that need CUDA (xformers, flash-attn, bitsandbytes) do not work on a "
+    "Mac."
 )
 _WEB_UI = (
     "By default, the web UI installs NVIDIA's build. Rename the venv directory, then start the web UI with the option "
@@ -66,12 +67,12 @@ _XPU = (
     "--index-url https://download.pytorch.org/whl/xpu), and set the program's device to xpu instead of cuda."
 )
 _ITEX = (
-    "CUDA only runs on NVIDIA GPUs, and none of it has to be installed. TensorFlow uses this GPU through "
-    "intel-extension-for-tensorflow[xpu], which needs the oneAPI release that its installation guide names: install "
-    "that one, and run source /opt/intel/oneapi/setvars.sh in each shell before the program."
+    "CUDA only runs on NVIDIA GPUs, and you do not need to install any of it. TensorFlow uses this GPU through "
+    "intel-extension-for-tensorflow[xpu], which needs the oneAPI release that its installation guide specifies: "
+    "install that one, and run source /opt/intel/oneapi/setvars.sh in each shell before the program."
 )
 _PROCESSOR = (
-    "There is no GPU here that CUDA can use, and no driver or toolkit changes that: run the program on the CPU "
+    "This machine has no GPU that CUDA can use, and no driver or toolkit changes that: run the program on the CPU "
     "({option}), or on a machine with an NVIDIA GPU. The installed framework runs on the CPU as it is."
 )
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)

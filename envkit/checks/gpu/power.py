@@ -29,8 +29,8 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             f"Keep the power limit of {told} W, which prevents the problem; the limit is lost at the next restart, so "
-            "set it again at every boot (a systemd unit or @reboot in root's crontab). This shows that the power "
-            "supply is too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
+            "set it at every boot (a systemd unit or @reboot in root's crontab). This shows that the power supply is "
+            "too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
             "power-limit-all",
             watts=told,
         )
@@ -48,7 +48,7 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
 _SUPPLY = Fault(
     "power-supply-overloaded",
     "The machine powers off under GPU load",
-    impact="It shuts down or restarts in the middle of a run, and the log just ends.",
+    impact="It shuts down or restarts in the middle of a run, and the log ends abruptly.",
     remedy=_less_power,
 )
 _MPS = Fault(
@@ -61,9 +61,10 @@ _MPS = Fault(
 )
 _REFUSED = Fault(
     "gpu-refused-in-vm",
-    "The driver refuses the GPU inside a virtual machine",
+    "The driver refuses to start the GPU inside a virtual machine",
     impact="The guest detects the card, but its driver cannot start it (Windows shows code 43).",
-    remedy="Install driver branch 465 or newer in the guest, which no longer refuses the GPU. With an older one, hide "
+    remedy="Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With "
+    "an older one, hide "
     "the hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id). "
     'If the log says "Failed to copy vbios to system memory", give the guest a copy of the card\'s VBIOS (libvirt: '
     "<rom file='FILE'/>; Proxmox: romfile=FILE).",

@@ -49,7 +49,7 @@ def _attach(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_GPU = Fault(
     "no-gpu-on-pci",
     "This machine has no NVIDIA GPU",
-    impact="CUDA programs cannot use a GPU on this machine; frameworks fall back to the CPU or fail.",
+    impact="CUDA programs cannot run on this machine; frameworks fall back to the CPU or fail.",
     remedy=_attach,
 )
 _OFF = Fault(

@@ -18,8 +18,8 @@ def after_sleep(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cuda-broken-after-suspend", "detail-kept"):
         return remedy(
             environment,
-            "The driver is already set to preserve video memory, and that does not help here: let systemd reload "
-            "nvidia_uvm after each sleep. The first command installs the script that does. Stop programs that use "
+            "The driver is already set to preserve video memory, and that does not help here: have systemd reload "
+            "nvidia_uvm after each sleep. The first command installs a script that does this. Stop programs that use "
             "CUDA before the machine sleeps: while one is running, the module cannot be unloaded.",
             "uvm-after-sleep",
             "reload-uvm",

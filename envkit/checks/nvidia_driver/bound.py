@@ -29,8 +29,8 @@ _IDS = regex(r"\bvfio-pci\.ids=(?P<ids>[0-9a-fA-F:,]+)")
 
 def _given_back(environment: Environment, matrix: Matrix) -> Remedy:
     advice = (
-        "Only if the host itself should use the GPU: stop the virtual machines that use it, remove its IDs from "
-        "the kernel options and from /etc/modprobe.d, and reboot; then install the driver."
+        "Only if the host itself should use the GPU, stop the virtual machines that use it, remove its IDs from the "
+        "kernel options and from /etc/modprobe.d, and reboot; then install the driver."
     )
     option = _IDS.search(environment.kernel.cmdline.value or "")
     if option is None:
@@ -61,8 +61,8 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
     if "gpu-operator" in managers(environment):
         return remedy(
             environment,
-            f"On each GPU node: {_BLOCK[0].lower()}{_BLOCK[1:]} The driver container loads NVIDIA's module afterwards. "
-            "To undo it, remove the file that the first command writes.",
+            f"On each GPU node: {_BLOCK[0].lower()}{_BLOCK[1:]} The driver container then loads NVIDIA's module. To "
+            "undo it, remove the file that the first command writes.",
             "block-nouveau-on-node",
             "initramfs",
             "reboot",
@@ -70,7 +70,7 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "nouveau-loaded", "installer", "told-installer"):
         return remedy(
             environment,
-            f"{_BLOCK} Then run the NVIDIA installer again: it refused because nouveau was running. Blocking it "
+            f"{_BLOCK} Then run the NVIDIA installer again: it stopped because nouveau was running. Blocking it "
             "without the last two steps is not enough, because the initramfs loads it first. Until the driver is "
             "installed, the display runs in a basic mode. To undo it, remove the file that the first command writes "
             "and rebuild the initramfs.",

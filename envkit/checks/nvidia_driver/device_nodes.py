@@ -35,9 +35,9 @@ _BOTH = 2  # neither the module nor its device file is there
 def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "truenas":
         return Remedy(
-            "Create the device files now with the command. To do this at every boot, add it as a task: System > "
-            "Advanced Settings > Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. "
-            "Anything enabled with systemctl is lost at the next TrueNAS update.",
+            "Create the device files now with the command. To do this at every boot, add a task: System > Advanced "
+            "Settings > Init/Shutdown Scripts > Add: Type Command, Command nvidia-smi, When Post Init. Anything "
+            "enabled with systemctl is lost at the next TrueNAS update.",
             (fixed("sudo nvidia-smi"),),
         )
     return remedy(environment, "Create the device files now and at every boot.", "device-nodes")
@@ -95,10 +95,10 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     words = f"driver {driver}" if driver is not None else "this driver"
     stay = f"stay on kernel {good}, which works" if good else "boot the previous kernel, on which it worked"
     return Remedy(
-        f"Kernel {kernel or 'here'} no longer lets nvidia_uvm use {words}: loading it again fails in the same way, and "
-        f"another torch does not help. Until NVIDIA has a driver for this kernel, {stay}: choose it in the boot menu "
-        "(Advanced options), or keep it for every boot with GRUB_DEFAULT=saved in /etc/default/grub. A newer driver "
-        "branch, or its open kernel module, is the lasting fix.",
+        f"Kernel {kernel or 'here'} no longer lets nvidia_uvm use {words}: loading the module again fails in the same "
+        f"way, and a different torch does not help. Until NVIDIA has a driver for this kernel, {stay}: choose it in "
+        "the boot menu (Advanced options), or keep it for every boot with GRUB_DEFAULT=saved in /etc/default/grub. A "
+        "newer driver branch, or its open kernel module, is the permanent fix.",
     )
 
 
@@ -227,9 +227,9 @@ def _reported_closed(environment: Environment) -> Outcome | None:
         title="The container is not allowed to query MIG devices",
         impact="The device plugin or exporter stops, and the node offers no MIG devices.",
         remedy=Remedy(
-            "In the manifest of its DaemonSet, which the command lists, set the variable NVIDIA_MIG_MONITOR_DEVICES to "
-            "all for the container and give it the capability SYS_ADMIN. The Helm charts of NVIDIA's device plugin and "
-            "of the GPU Operator do both.",
+            "In the manifest of its DaemonSet (the command lists them), set NVIDIA_MIG_MONITOR_DEVICES to all in the "
+            "container's environment and give the container the SYS_ADMIN capability. The Helm charts of NVIDIA's "
+            "device plugin and of the GPU Operator do both.",
             (fixed("kubectl get daemonsets -A"),),
         ),
     )
@@ -238,7 +238,7 @@ def _reported_closed(environment: Environment) -> Outcome | None:
 def _joined(group: str) -> Remedy:
     """The device files of a container belong to a group of the host: its number counts, whatever its name is here."""
     return Remedy(
-        f"The device files belong to group {group} of the host: start the container with that group added for its "
+        f"The device files belong to the host's group {group}: start the container with that group added for its "
         "user. This needs no change to the image or the host; in a compose file, use group_add; in a pod's "
         "securityContext, supplementalGroups. (The groups video and render do not help here.)",
         (run("docker", "run", "--gpus", "all", "--group-add", GROUP(group), "IMAGE"),),
@@ -254,9 +254,9 @@ def _rootless(environment: Environment, refused: tuple[Evidence, ...]) -> Outcom
         remedy=remedy(
             environment,
             "On this host, only root and one group may open the device files, and a rootless container drops your "
-            "groups. Add --group-add keep-groups to your own podman run command, as in the first command, which needs "
-            "the runtime crun. If it still fails, let every user open the files: the second changes the module's "
-            "option, which takes effect after a reboot.",
+            "groups. Add --group-add keep-groups to your own podman run command, as in the first command, which "
+            "needs the runtime crun. If it still fails, let every user open the device files: the second command "
+            "changes a module option, which takes effect after a reboot.",
             "keep-groups-by-hook" if _by_hook(environment) else "keep-groups",
             "open-device-files",
         ),

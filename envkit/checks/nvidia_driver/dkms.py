@@ -37,13 +37,13 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
         )
     if not ended:
         return (
-            "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
-            "the kernel was built with."
+            "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler "
+            "that the kernel was built with."
         )
     return (
-        "Boot the previous kernel, for which the module was built, and keep it, or use a package of this driver that "
-        f"is patched for newer kernels. {failing} is the last branch for {' and '.join(ended)} GPUs: no newer driver "
-        "supports them. If the GPU is newer than that, install a newer branch instead."
+        "Boot the previous kernel, for which the module was built, and keep using it, or use a package of this "
+        f"driver that is patched for newer kernels. {failing} is the last branch for {' and '.join(ended)} GPUs: no "
+        "newer driver supports them. If the GPU is newer than that, install a newer branch instead."
     )
 
 
@@ -89,9 +89,9 @@ def _other_headers(environment: Environment) -> Remedy | None:
         return None
     return remedy(
         environment,
-        f"DKMS has built nothing: kernel-devel is for {others[0]}, but {running} is running. Upgrade the kernel and "
-        "boot into it; DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). To "
-        "keep the running kernel, install its own kernel-devel instead, if the repositories still have it (yum "
+        f"DKMS did not build anything: kernel-devel is for {others[0]}, but {running} is running. Upgrade the kernel "
+        "and boot into it; DKMS then builds the module (if not: sudo dkms autoinstall, then sudo modprobe nvidia). "
+        "To keep the running kernel, install its own kernel-devel instead, if the repositories still have it (yum "
         "install kernel-devel-$(uname -r)).",
         "upgrade-kernel",
         "reboot",
@@ -105,8 +105,8 @@ def _back_to(environment: Environment) -> Remedy | None:
     if package:
         return Remedy(
             f"The driver builds for {package}, but not for the running kernel: install {package} with its headers, "
-            "choose it in the boot menu, and keep it. A newer driver does not help, because this branch is the last "
-            "one for the card.",
+            "choose it in the boot menu, and keep using it. A newer driver does not help, because this branch is the "
+            "last one for the card.",
             (
                 run("sudo", "xbps-install", "-S", NAME(package), NAME(f"{package}-headers")),
                 fixed("sudo reboot"),

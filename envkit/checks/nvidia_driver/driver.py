@@ -61,7 +61,7 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     if "apptainer" in managers(environment):
         return Remedy(
             "Apptainer and Singularity make the host's driver available in a container only if it is started with "
-            "--nv. If nvidia-smi fails on the host, too, the driver is missing there.",
+            "--nv. If nvidia-smi also fails on the host, the driver is missing there.",
             (fixed("singularity exec --nv IMAGE nvidia-smi"),),
         )
     return remedy(
@@ -73,14 +73,14 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 _OF_THE_GUEST = Remedy(
-    "The file with vgpu-kvm in its name is the host's driver, which does not include CUDA. In the virtual machine, "
+    "The file with vgpu-kvm in its name is the host driver, which does not include CUDA. In the virtual machine, "
     "remove it and install the guest driver (the file whose name ends in -grid.run) of the same vGPU release. Do not "
-    "install a newer branch: the guest's driver has to match the host's.",
+    "install a newer branch: the guest driver has to match the host driver.",
     (fixed("sudo nvidia-uninstall"), fixed("sudo sh NVIDIA-Linux-x86_64-VERSION-grid.run")),
 )
 _FROM_SLURM = Remedy(
-    "Login nodes usually have no GPU. Request one from Slurm, and run the program in that job. If nvidia-smi fails "
-    "in such a job, too, contact the cluster's administrators. Do not install a driver here.",
+    "Login nodes usually have no GPU. Request one from Slurm, and run the program in that job. If nvidia-smi also "
+    "fails in such a job, contact the cluster's administrators. Do not install a driver here.",
     (fixed("srun --gres=gpu:1 nvidia-smi"),),
 )
 
@@ -108,7 +108,7 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
+        "Load the module; if that fails, read the kernel's message before you reinstall the driver.",
         "load-module",
         "module-log",
     )
@@ -142,7 +142,8 @@ _NOT_LOADED = Fault(
         "wsl1",
     ),
     of_missing_gpu=True,
-    fix="Install the driver branch that supports the GPU, from the distribution or from NVIDIA, not from both.",
+    fix="Install a driver branch that supports the GPU, either from the distribution or from NVIDIA, but not from "
+    "both.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
 )
@@ -153,7 +154,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     sounds like an old driver.
     """
     if of_host := seen(environment, _NO_DRIVER.id, "vgpu-host-package"):
-        title = "The virtual machine has the driver of a vGPU host, which has no CUDA"
+        title = "The virtual machine runs the vGPU host driver, which does not include CUDA"
         yield _NO_DRIVER.found(message_evidence(environment, of_host), title=title, remedy=_OF_THE_GUEST)
     elif present := _signs_of_a_driver(environment):
         yield ok("a driver is installed", evidence=present)
@@ -234,7 +235,7 @@ def _absent(environment: Environment) -> Outcome:
     layer=Layer.KERNEL_MODULE,
     rank=60,
     explained_by=_MODULE_CAUSES,
-    fix="Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
+    fix="Load the module; if that fails, read the kernel's message before you reinstall the driver.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "microsoft/WSL#7716", "junxnone/tio#206"),
 )
@@ -294,7 +295,8 @@ def _unblock(environment: Environment) -> Remedy:
         )
     return remedy(
         environment,
-        "Remove the line that blocks nvidia from its file, and load the module. The old file is kept as .bak.",
+        "Remove the line that blocks nvidia from its file, and load the module. The old file is kept with the suffix "
+        ".bak.",
         "unblock",
         "load-module",
         "initramfs",

@@ -77,7 +77,7 @@ _ACCEPTED = (
 _CONFIDENTIAL = (
     "Keep this driver: confidential computing needs its open module. The GPU is in a state that the driver does not "
     "recognize, often because another virtual machine used it before: shut this one down, restart its host, and set "
-    "the GPU's mode again there, in the directory of NVIDIA's gpu-admin-tools; then start the virtual machine."
+    "the GPU's mode again on the host, in the directory of NVIDIA's gpu-admin-tools; then start the virtual machine."
 )
 
 
@@ -102,7 +102,7 @@ def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
     if "azure" in managers(environment):
         return Remedy(
             "Azure's NV and NVads sizes provide part of a GPU (vGPU) and need the GRID driver that matches Azure's "
-            "hosts: remove the current driver, and let Azure's extension install the GRID driver.",
+            "hosts: remove the current driver, and have Azure's extension install the GRID driver.",
             (_GRID,),
         )
     return Remedy(_ACCEPTED)
@@ -331,7 +331,7 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
     A virtual or confidential-computing GPU needs the guest driver or a newer branch: the regular driver says that the
     GPU "is not supported by the release", although the same card works on bare metal.
     """
-    in_vm = "The driver refuses the GPU of this virtual machine" if is_virtual(environment) else ""
+    in_vm = "The driver refuses to start the GPU of this virtual machine" if is_virtual(environment) else ""
     if _guest_differs(environment):
         in_vm = "The guest's vGPU driver does not fit the vGPU manager of its host"
     if reported := _REFUSED.reported(environment, title=in_vm):

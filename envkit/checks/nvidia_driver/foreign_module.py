@@ -27,8 +27,8 @@ def of_another_module(environment: Environment, until_then: str) -> Remedy | Non
     if match is None or match["module"].startswith("nvidia"):
         return None
     return Remedy(
-        f"The module {match['module']} is not NVIDIA's, so no other driver helps: install a release of it that "
-        "supports this kernel, or fix the error at the end of its build log; then run dkms install again. Until then, "
-        f"boot the previous kernel.{until_then}",
+        f"The module {match['module']} is not NVIDIA's, so a different driver does not help: install a release of "
+        "that module that supports this kernel, or fix the error at the end of its build log; then run dkms install "
+        f"again. Until then, boot the previous kernel.{until_then}",
         _end_of(f"{match[0]}build/make.log"),
     )

@@ -25,8 +25,9 @@ def _reinstall(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy("Reinstall the driver, with all of its packages, and reboot.")
     return remedy(
         environment,
-        f"Reinstall the driver's firmware package, of the same version as its module ({version}), and reboot. If its "
-        f"files are in /lib/firmware/nvidia/{version} already, rebuild the initramfs, which does not contain them.",
+        f"Reinstall the driver's firmware package in the same version as its module ({version}), and reboot. If its "
+        f"files are already in /lib/firmware/nvidia/{version}, rebuild the initramfs, because it does not contain "
+        "them.",
         "gsp-firmware",
         "reboot",
         version=version,

@@ -57,7 +57,7 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
             f"metapackage (linux-modules-nvidia-{flavor}-generic, or the one for your kernel flavor) so that later "
-            f"kernels get their modules, too.{older}"
+            f"kernels also get their modules.{older}"
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
     follow = debian_flavor(environment)
@@ -73,7 +73,7 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
 _OPERATOR = (
     "The GPU operator's driver container builds the module and needs the packages of the node's kernel: give the "
     "node access to a repository that has them (OpenShift: a valid entitlement), or move the nodes to a kernel that "
-    "the repositories have. Then delete the driver's pods, which are created again."
+    "the repositories have. Then delete the driver's pods, so that they are re-created."
 )
 
 
@@ -98,7 +98,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     if given := foreign or other_kernel(environment):
         return given
     if wanted is not None and (own is None or wanted.major != own.version.major):
-        advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
+        advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     if branch := newer_branch(environment, matrix):
         advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
@@ -122,17 +122,17 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         azure = "azure" in managers(environment)
         return Remedy(
             "Turn Secure Boot off in the virtual machine's settings and start it again: on most clouds, you cannot "
-            "reach the console where a key has to be confirmed. Or use an image with a signed driver."
-            f"{' Run these commands elsewhere, with the names of your machine; they stop it.' if azure else ''}",
+            "reach the console where a key must be confirmed. Or use an image with a signed driver."
+            f"{' Run these commands on a different machine, with the names of yours; they stop it.' if azure else ''}",
             _AZURE if azure else (),
         )
     if "systemd-boot" in managers(environment):
         return Remedy(
-            "This machine boots with systemd-boot and without shim: the kernel ignores keys that mokutil enrolls, and "
+            "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "
             "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
-            "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions with the key that "
-            "is enrolled in the firmware's own list (db), using the kernel's scripts/sign-file, after every driver or "
-            f"kernel update; or install shim and enroll the key. {_STOPS}",
+            "the command opens at the next boot. To keep it on, after every driver or kernel update, use the "
+            "kernel's scripts/sign-file to sign nvidia.ko and its companions with the key that is enrolled in the "
+            f"firmware's own list (db); or install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
     names = managers(environment)
@@ -141,10 +141,10 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         other = "" if "akmods" in names else f" {_BY_DKMS}"
         return remedy(
             environment,
-            f"Enroll the key that akmods signs with.{other} mokutil asks for a password of your choice, and MokManager "
-            "asks for the same one on the console at the next boot. If that key is already enrolled, the machine boots "
-            "without shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own "
-            "list, or turn Secure Boot off in the firmware.",
+            f"Enroll the key that akmods signs with.{other} mokutil asks you to choose a password, and MokManager "
+            "asks for it on the console at the next boot. If that key is already enrolled, the machine boots without "
+            "shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own list, or "
+            "turn Secure Boot off in the firmware.",
             "enroll-akmods-key",
             "reboot",
         )
@@ -304,7 +304,8 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=20,
     elsewhere=NO_OWN_DRIVER,
-    fix="Read the build log; try the compiler that built the kernel, a newer driver branch, or the previous kernel.",
+    fix="Read the build log; try the compiler that the kernel was built with, a newer driver branch, or the previous "
+    "kernel.",
     explained_by=("kernel-headers-missing", "driver-repos-mixed", "disk-full-at-install", *_NO_GPU),
     references=threads("void-linux/void-packages#54925", "Frogging-Family/nvidia-all#152"),
 )
@@ -388,7 +389,7 @@ def _signature(environment: Environment) -> Outcome:
         return skip("Secure Boot is on, but the running kernel has no module that it could reject", evidence=evidence)
     files_seen = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
     if any(file.signed is False for file in own):
-        title = "Secure Boot is on and the driver's module is not signed"
+        title = "Secure Boot is on, but the driver's module is not signed"
         return _UNSIGNED.found([*evidence, *files_seen], title=title)
     if all(file.signed for file in own):
         title = f"Secure Boot is on; {unseen(environment, 'whether the key of the module is enrolled')}"

@@ -57,7 +57,7 @@ def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix]
 
 _NO_COMPAT = _off_the_path(
     "Remove the compat directory from the loader's path, so that the loader finds the driver's libcuda. If a file in "
-    "/etc/ld.so.conf.d names it, delete that file and run sudo ldconfig.",
+    "/etc/ld.so.conf.d lists it, delete that file and run sudo ldconfig.",
     "compat",
 )
 
@@ -67,9 +67,9 @@ def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
     if in_image(environment):
         return remedy(
             environment,
-            "The image has a cuda-compat that this GPU cannot use. Build an image without it, and start the container "
-            "from that. Or install, on the host, the driver branch that supports the image's CUDA, or use the last "
-            "image release that worked.",
+            "The image contains a cuda-compat package that this GPU cannot use. Build an image without it, and use "
+            "that one. Or install a driver branch on the host that supports the image's CUDA, or use the last image "
+            "release that worked.",
             "image-without-compat",
         )
     return _NO_COMPAT(environment, matrix)
@@ -89,9 +89,9 @@ def _one_libcuda(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         f"The image's LD_LIBRARY_PATH starts with {folder}: its libcuda is loaded instead of the host driver's, which "
-        f"is of another release. In the Dockerfile, take {folder} out of the line ENV LD_LIBRARY_PATH, and build the "
-        "image again; nothing changes on the host. The command tests it first, in the container or before the entry "
-        "point's program.",
+        f"is from a different release. In the Dockerfile, remove {folder} from the ENV LD_LIBRARY_PATH line, and "
+        "rebuild the image; nothing changes on the host. The command tests it first, in the container or before the "
+        "entry point's program.",
         "drop-folders",
         sign="compat",
     )
@@ -114,7 +114,7 @@ _STUB = Fault(
     "Programs load a link-time stub instead of the driver's libcuda",
     impact="Every CUDA call fails with error 34 or finds no device.",
     remedy=_off_the_path(
-        "Remove the directory with `stubs` in its name from the loader's path. If a file in /etc/ld.so.conf.d names "
+        "Remove the directory with `stubs` in its name from the loader's path. If a file in /etc/ld.so.conf.d lists "
         "it, delete that line and run sudo ldconfig.",
         "stubs",
     ),
@@ -191,7 +191,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     else:
         yield _FOREIGN.found(
             [_library_evidence(environment, library), known(environment, "driver.kernel_module")],
-            title=f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
+            title=f"Programs load libcuda {library.version}, but the kernel module is {module.get()}",
             impact="CUDA returns error 803 or finds no device.",
         )
 

@@ -116,7 +116,7 @@ def newer_driver(
     if driver_platform(environment) != "linux":
         number = branch.windows_majors[0] if branch.windows_majors else branch.branch
         return Remedy(
-            f"Install NVIDIA's driver {number} or newer, {runs}, on Windows (from nvidia.com/drivers) and restart it; "
+            f"Install NVIDIA's driver {number} or newer, {runs}, on Windows from nvidia.com/drivers, then restart it; "
             f"WSL and containers use that driver. {otherwise}"
         )
     if managed_by(environment, "modules", "no-root", *QUEUES):

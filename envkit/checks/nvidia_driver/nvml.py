@@ -46,7 +46,8 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
-            "libraries out of the image. If the host itself has two versions, fix it there and restart the container."
+            "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
+            "container."
         )
     if two := seen(environment, "driver-library-mismatch", "modeset"):
         return _one_module(environment, two[0])
@@ -69,9 +70,9 @@ def _half_upgraded(environment: Environment) -> Remedy | None:
     if not modules or library is None or library in modules:
         return None
     return Remedy(
-        f"The installed packages are of two releases: the module's package is {modules[0]}, nvidia-utils is {library}. "
-        "This is a partial upgrade, which reloading the module or a reboot cannot repair. Upgrade the whole system, "
-        "then reboot.",
+        f"The installed packages are from two releases: the module's package is {modules[0]}, nvidia-utils is "
+        f"{library}. This is a partial upgrade, which cannot be fixed by reloading the module or rebooting. Upgrade "
+        "the whole system, then reboot.",
         (fixed("sudo pacman -Syu"), fixed("sudo reboot")),
     )
 
@@ -96,8 +97,8 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     if by_runfile(environment):
         return _user_space(environment, version)
     summary = (
-        "Install the version of the library's package that matches the loaded module. If the archive has only a newer "
-        "version, upgrade the whole driver instead, and reboot."
+        "Install the version of the library's package that matches the loaded module. If the archive has only a "
+        "newer version, upgrade the whole driver instead, and reboot."
     )
     return remedy(environment, summary, "driver-library", branch=branch, version=version)
 
@@ -138,7 +139,7 @@ _NO_NVML = Fault(
 _NO_ANSWER = Fault(
     "nvidia-smi-hangs",
     "nvidia-smi or NVML hangs: the driver does not respond",
-    impact="Every program that calls the driver hangs, too, and cannot be killed.",
+    impact="Every program that calls the driver also hangs, and cannot be killed.",
     remedy="Collect a bug report first, then reboot.",
     actions=_COLLECT,
 )

@@ -72,8 +72,8 @@ _MIXED = Fault(
     actions=("repair-packages",),
 )
 _FINISH = (
-    "Finish the installation; DKMS needs the running kernel's headers for it. Restart only when dkms status lists the "
-    "driver's version as installed: until then, read the build log that the second command names."
+    "Finish the installation; DKMS needs the running kernel's headers for this. Restart only when dkms status lists "
+    "the driver's version as installed; until then, read the build log that the second command lists."
 )
 
 
@@ -103,7 +103,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
     told = message_evidence(environment, seen(environment, _REPLACED.id))
     if told and only_shown(environment) and _one_version(environment):
-        words = "the module and the libraries have one version, so no automatic upgrade is still pending"
+        words = "the module and the libraries have the same version, so no automatic upgrade is pending"
         yield ok(words, evidence=[known(environment, "driver.kernel_module"), *told])
     elif automatic:
         yield _REPLACED.found([known(environment, "package_changes", line) for line in automatic[:4]])
@@ -178,7 +178,7 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
         "Keep one installation: remove the runfile driver, reinstall every driver package (removing the runfile driver "
         "deletes files with the same names), and reboot."
         if runfile
-        else "Find the package of each file, purge the leftover one, reinstall the other, and reboot.",
+        else "Find out which package each file belongs to, purge the leftover one, reinstall the other, and reboot.",
         *actions,
         "reboot",
         branch=version.major if version else None,

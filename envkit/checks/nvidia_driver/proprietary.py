@@ -49,7 +49,7 @@ def _branch(environment: Environment, matrix: Matrix) -> int | None:
 def _by_installer(file: str, version: Version | None) -> Remedy:
     chosen = version is not None and version >= limit("runfile-with-module-type")
     return Remedy(
-        f"{_WITHOUT_GSP} Run the same installer again and let it install the proprietary module, which replaces the "
+        f"{_WITHOUT_GSP} Run the same installer again and have it install the proprietary module, which replaces the "
         "open one (leave out --no-kernel-modules); no module then has to be built from source. The last command must "
         "print NVIDIA, not Dual MIT/GPL.",
         (

@@ -24,7 +24,7 @@ def without_stale(environment: Environment, versions: dict[str, str]) -> Remedy 
         environment,
         f"The files of {stale[0]} are left over from an earlier driver: the loaded module is {module}, but the links "
         f"that programs follow (libcuda.so.1, libnvidia-ml.so.1) can still point to {stale[0]}. The first command "
-        "removes those files that no package owns, the second makes the links again, and the last shows them. No "
+        "removes those files that no package owns, the second re-creates the links, and the last shows them. No "
         "reboot is needed.",
         "drop-stale-libraries",
         root=folder_of(versions[stale[0]]),

@@ -171,7 +171,7 @@ def all_back(environment: Environment, matrix: Matrix) -> bool:
 def _came_back(environment: Environment, messages: tuple[Message, ...], evidence: list[Evidence]) -> Outcome:
     return _LOST.found(
         evidence,
-        title="A GPU fell off the PCI bus since the last boot, and is back now",
+        title="A GPU fell off the PCI bus since the last boot, but is back now",
         subject=subject_of(messages),
         impact="It is likely to happen again under load.",
         remedy=remedy(environment, seat_words(environment, _SEATING), "kernel-log"),
@@ -227,7 +227,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "gpu-refused-in-vm",
         "wsl-gpu-in-tcc-mode",
     ),
-    fix="Check BARs, power, module flavor, and driver version for this GPU; then suspect the hardware.",
+    fix="Check BARs, power, module flavor, and driver version for this GPU; if these are fine, suspect the hardware.",
     references=threads(
         "NVIDIA/open-gpu-kernel-modules#789",
         "NVIDIA/open-gpu-kernel-modules#1104",

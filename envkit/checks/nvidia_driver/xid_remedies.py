@@ -30,14 +30,15 @@ def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     then = (
         f"If the error comes back, contact the vendor: {BARE}."
         if has_nvswitch_board(environment)
-        else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
-        "one: if the fault follows the card, RMA the card. A different driver does not fix this."
+        else "Check cooling, seating, power cables, and riser. To find out whether the card or the slot is faulty, "
+        "swap the card with another one: if the fault follows the card, RMA the card. A different driver does not "
+        "fix this."
     )
     if seen(environment, "pcie-link-errors") and not has_nvswitch_board(environment):
         then = (
-            "The link reported errors for some time before: look at the connection first. Reseat the card and its "
-            "power cables, remove the riser, try another slot. If the errors follow the card into another slot, RMA "
-            "it. A different driver does not fix this."
+            "The link reported errors for some time before: check the connection first. Reseat the card and its "
+            "power cables, remove the riser, or try a different slot. If the errors follow the card into another "
+            "slot, RMA it. A different driver does not fix this."
         )
     if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
         watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
@@ -45,8 +46,8 @@ def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             f"{saved} What you describe (an old or small power supply, fewer failures under less load, the same with "
             "every driver) points to the power supply. To test that, limit the card's power, which lasts until the "
-            "next restart: if the machine then stays up, replace the power supply with one that has headroom, and use "
-            "separate power cables. Otherwise, try another slot, then another card.",
+            "next restart: if the machine then stays up, replace the power supply with one that has headroom, and "
+            "use separate power cables. Otherwise, try another slot, then another card.",
             "save-report",
             "power-limit-all" if watts else "power-range",
             watts=watts,
@@ -64,8 +65,8 @@ def reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
     newer = f"the last release of this branch, {last}, or a newer branch" if later else "a newer driver branch"
     spared = row is not None and row.open_kernel_module in _CLOSED_FIRST and not _open_module(environment, matrix)
     without = (
-        " Until then, the second command turns the GSP off from the next boot on, which the proprietary module of this "
-        "branch allows. To undo it, remove the file."
+        " Until then, the second command turns the GSP off starting with the next boot, which this branch's "
+        "proprietary module allows. To undo it, remove the file."
         if spared
         else ""
     )

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def _loader(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(
         environment,
-        "Install OpenCL's loader and list the platforms. If NVIDIA's is not among them, the driver's own part is "
-        "missing: check the directory in the last command for nvidia.icd. That file belongs to libnvidia-compute on "
-        "Ubuntu, nvidia-opencl-icd on Debian, opencl-nvidia on Arch, and xorg-x11-drv-nvidia-cuda on Fedora. In a "
+        "Install OpenCL's loader and list the platforms. If NVIDIA's is not among them, the driver's OpenCL library "
+        "is missing: check the directory in the last command for nvidia.icd. That file comes from libnvidia-compute "
+        "on Ubuntu, nvidia-opencl-icd on Debian, opencl-nvidia on Arch, and xorg-x11-drv-nvidia-cuda on Fedora. In a "
         "Flatpak, update the runtime org.freedesktop.Platform.GL.nvidia to the version of the host's driver; in a "
         "container, create /etc/OpenCL/vendors/nvidia.icd with the line libnvidia-opencl.so.1.",
         "opencl-loader",
@@ -40,8 +40,8 @@ told_by_program(
     fix="Install OpenCL's loader and the driver's OpenCL library.",
     doc="""OpenCL programs find the NVIDIA driver's platform.
 
-    They need the loader libOpenCL.so.1 and a file nvidia.icd that names the driver's library. Distributions put both
-    into separate packages, apart from CUDA.
+    They need the loader libOpenCL.so.1 and a file nvidia.icd that names the driver's library. Distributions
+    package both separately from CUDA.
     """,
     rank=30,
     references=threads("FoldingAtHome/fah-issues#1379", "FoldingAtHome/fah-client-bastet#293"),

@@ -38,9 +38,9 @@ def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
     """What shows the cause: memory first, which TensorFlow reserves nearly all of before cuDNN asks for its own."""
     if seen(environment, "gpu-library-call-failed", "complaint-tf-handle"):
         return Remedy(
-            "TensorFlow reserves nearly all of the GPU's memory when it starts, so none is left for cuDNN: let it "
-            "allocate memory as needed, and stop other programs that use the GPU (nvidia-smi lists them). If it fails "
-            "in the same way on an idle GPU, the loaded cuDNN is not the one that TensorFlow was built for.",
+            "TensorFlow reserves nearly all of the GPU's memory when it starts, so none is left for cuDNN: have it "
+            "allocate memory as needed, and stop other programs that use the GPU (nvidia-smi lists them). If it "
+            "fails in the same way on an idle GPU, the loaded cuDNN is not the one that TensorFlow was built for.",
             (export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), fixed("nvidia-smi")),
         )
     return Remedy(
@@ -94,13 +94,13 @@ told_by_program(
         "tensor-shapes-differ",
         "The shapes of two tensors do not match for this operation",
         impact=_NOT_THE_MACHINE,
-        remedy="Print the shapes before the line that the traceback names, and compare them with the layer; or compare "
-        "the checkpoint with the model that it was made for.",
+        remedy="Print the shapes before the line that the traceback points to, and compare them with the layer; or "
+        "compare the checkpoint with the model that it was made for.",
         status=Status.WARN,
     ),
     doc="""The tensors of an operation have matching shapes.
 
-    The data or the model is at fault; reinstalling anything does not help.
+    The problem is in the data or the model; reinstalling anything does not help.
     """,
     rank=11,
     references=threads("pytorch/pytorch#66783"),
@@ -197,7 +197,7 @@ told_by_program(
         "nccl-error-unnamed",
         "NCCL failed, and the message does not say why",
         impact="Programs on several GPUs do not start.",
-        remedy="Run it again with NCCL's log turned on (NCCL_DEBUG=INFO); its WARN line names the cause.",
+        remedy="Run it again with NCCL's log turned on (NCCL_DEBUG=INFO); its WARN line shows the cause.",
         steps=(export("NCCL_DEBUG", "INFO"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),
         status=Status.WARN,
     ),

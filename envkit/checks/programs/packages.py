@@ -50,13 +50,13 @@ told_by_program(
     pip often belongs to a different Python from the one that runs the program.
     """,
     rank=21,
-    fix="Install the package that the error names, with the Python that runs the program (python -m pip).",
+    fix="Install the missing package with the Python that runs the program (python -m pip).",
     references=threads("pytorch/pytorch#15999", "pytorch/pytorch#172808"),
 )
 told_by_program(
     Fault(
         "python-externally-managed",
-        "The system's Python does not accept packages from pip",
+        "The system's Python is externally managed, so pip refuses to install into it",
         impact="pip installs nothing; the GPU is not involved.",
         remedy="Create a virtual environment and install there.",
         actions=("venv-at-home",),
@@ -87,7 +87,7 @@ told_by_program(
 
 def _one_openmp(environment: Environment, matrix: Matrix) -> Remedy:
     """On Windows, the defaults channel has no packages without MKL."""
-    hidden = "KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can give wrong results."
+    hidden = "KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can lead to wrong results."
     if on_windows(environment):
         return Remedy(
             "Install all packages from one source, so that there is one copy: in a new environment, install PyTorch, "
@@ -141,14 +141,14 @@ def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
     """Only a file that came in part is thrown away: the others are gigabytes that would be loaded again."""
     if seen(environment, "download-failed", "hash"):
         return Remedy(
-            "The file that arrived is not the one that was published: the cache holds a part of it, or a proxy changed "
-            "it. Empty pip's cache, and try again.",
+            "The downloaded file does not match the published one: the cache contains only part of it, or a proxy "
+            "changed it. Clear pip's cache, and try again.",
             (fixed("python -m pip cache purge"),),
         )
     return Remedy(
-        "Give pip more time and more tries for slow or unstable connections, and run the installation again: what was "
-        "downloaded completely is not downloaded again. Behind a proxy that inspects TLS, give pip its certificate "
-        "(--cert or PIP_CERT).",
+        "Give pip a longer timeout and more retries for slow or unstable connections, and rerun the installation: "
+        "files that were downloaded completely are not downloaded again. Behind a proxy that inspects TLS, pass its "
+        "certificate to pip (--cert or PIP_CERT).",
         (fixed("python -m pip config set global.timeout 120"), fixed("python -m pip config set global.retries 10")),
     )
 
@@ -157,14 +157,14 @@ told_by_program(
     Fault(
         "download-failed",
         "A package download failed",
-        impact="Nothing was installed; the GPU is not involved.",
+        impact="The installation did not complete; the GPU is not involved.",
         remedy=_once_more,
     ),
     doc="""The package index can be reached, and downloads complete.
 
-    GPU framework wheels are gigabytes in size, so an unstable connection or a proxy shows up here first.
+    GPU framework wheels are gigabytes in size, so an unstable connection or a proxy causes trouble here first.
     """,
     rank=25,
-    fix="Try again with a longer timeout and more retries; empty pip's cache only where hashes do not match.",
+    fix="Try again with a longer timeout and more retries; clear pip's cache only if hashes do not match.",
     references=threads("pytorch/pytorch#124566", "AUTOMATIC1111/stable-diffusion-webui#11784"),
 )

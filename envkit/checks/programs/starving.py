@@ -25,7 +25,7 @@ _COUNTS = ("system.usable_processors", "system.processors")
 
 _TOO_MANY = Fault(
     "more-threads-than-processors",
-    "A program starts more threads or workers than there are processors for it",
+    "A program starts more threads or workers than it has processors",
     impact="The threads compete for the CPUs, so CPU steps and data loading are slower than with fewer threads.",
     remedy="Use no more than the CPUs available to the process: lower the data loader's num_workers and the number of "
     "threads. nproc prints how many processors are allowed; a container's CPU limit counts as well.",
@@ -34,8 +34,8 @@ _TOO_MANY = Fault(
 _NEVER_TRIED = Fault(
     "cudnn-autotune-off",
     "An environment variable disables cuDNN autotuning",
-    impact="Convolutions run with the algorithm that cuDNN guesses, which can be slower than the best.",
-    remedy="Unset it, unless results have to be the same in every run, or input shapes change all the time.",
+    impact="Convolutions use the algorithm that cuDNN's heuristics choose, which can be slower than the best one.",
+    remedy="Unset it, unless results must be identical in every run, or input shapes change all the time.",
     status=Status.WARN,
 )
 told_by_program(

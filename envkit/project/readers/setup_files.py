@@ -24,7 +24,7 @@ def read_setup_py(text: str) -> Manifest:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise SourceError(
-            f"line {line or 1}: it is not valid Python 3.", "Pass a setup.py that python3 reads."
+            f"line {line or 1}: it is not valid Python 3.", "Pass a setup.py that Python 3 can read."
         ) from None
     constants = dict(_constants(tree))
     call = next((node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)

@@ -47,7 +47,7 @@ _RUN = """\
 """
 # Ansible does not reboot the machine that it runs on.
 _REBOOT = """\
-    - name: Say that this machine must be rebooted by hand
+    - name: Report that this machine must be rebooted manually
       ansible.builtin.fail:
         msg: >-
           The driver is installed and needs a reboot, which Ansible cannot do to its own machine. Reboot it, then run:
@@ -55,7 +55,7 @@ _REBOOT = """\
       when: envkit_run.rc | default(0) == 8 and ansible_connection | default('') == 'local'
     - name: Reboot
       ansible.builtin.reboot:
-        reboot_timeout: 1800 # seconds; servers take long
+        reboot_timeout: 1800 # seconds; servers boot slowly
       when: envkit_run.rc | default(0) == 8
 """
 _FAILED = "@register@.rc | default(0) != 0"

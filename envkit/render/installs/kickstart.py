@@ -16,16 +16,16 @@ def written(work: Installation, script: str) -> str:
     """The section. Raises RequestError for a system that is not installed by Anaconda."""
     if work.os is not None and work.os.package_manager not in _MANAGERS:
         raise RequestError(
-            f"--format kickstart: {work.os.os_id} is not installed from a kickstart file.",
+            f"--format kickstart: {work.os.os_id} does not install from kickstart files.",
             "Use --format cloud-init, or another --os.",
         )
     path, unit = script_path(work), f"envkit-install-{work.plan_id.rpartition('-')[2]}.service"
     lines = [
         *comments(
             *about(work),
-            "It runs at the first boot, because a driver needs the kernel that it is for. At that time, the machine "
-            "needs a",
-            "network: give `network` the option --onboot=yes, and do not disable NetworkManager-wait-online with "
+            "It runs at the first boot, because a driver must be built for the running kernel. At that time, the "
+            "machine needs a",
+            "network connection: pass --onboot=yes to `network`, and do not disable NetworkManager-wait-online with "
             "`services`.",
             f"Logs: journalctl -u {unit}, and /var/log/envkit/",
         ),

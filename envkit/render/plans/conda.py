@@ -27,9 +27,9 @@ def _compiled_by_conda_forge(packages: PackageList) -> list[str]:
     build = newest.replace(".", "")
     return [
         *told,
-        f"# conda-forge also compiles it: pytorch-gpu with cuda-version={newest}{beside}.",
+        f"# conda-forge has its own builds: pytorch-gpu with cuda-version={newest}{beside}.",
         f"# By its build string: conda install -c conda-forge 'pytorch={release}=cuda{build}*'",
-        f"# Where conda sees no GPU, it takes the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
+        f"# If conda sees no GPU, it installs the CPU build unless CONDA_OVERRIDE_CUDA={newest} is set.",
     ]
 
 
