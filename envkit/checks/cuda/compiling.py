@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
-from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.command import CAPABILITY_LIST, TARGETS, export, fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
@@ -14,6 +14,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import capable_gpus, gpu_present
 from envkit.model import Environment
 
@@ -24,13 +25,15 @@ _FRESH = (
     "a build without a GPU (docker build, a login node) cannot detect it. Use a fresh build directory. If CMake cannot "
     "identify the CUDA compiler, look at the first error in its log."
 )
+_BEFORE_BUILD = (
+    "Set the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot detect it; "
+    "then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before the build."
+)
 _OF_TORCH = ("torch", "arch-list-empty")  # messages of PyTorch's own way to build
-_OPTION = "-DCMAKE_CUDA_ARCHITECTURES"
 
 
 def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what builds: with the number of the GPU that the text names."""
-    id = "cuda-architecture-not-chosen"  # noqa: A001 - as in reports
     owns = sorted({str(own) for _, own in capable_gpus(environment, matrix)})
     numbers = ";".join(own.replace(".", "") for own in owns)
     if not owns:
@@ -38,30 +41,28 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
             f"Pass the GPU's compute capability without the dot, for example 86: {_FRESH}",
             (
                 fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),
-                fixed(f"cmake -B build {_OPTION}=NN"),
+                fixed("cmake -B build -DCMAKE_CUDA_ARCHITECTURES=NN"),
             ),
         )
-    if seen(environment, id, *_OF_TORCH):
+    if seen(environment, _NO_TARGET.id, *_OF_TORCH):
         return Remedy(
-            "Name the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot "
-            "detect it; then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before it.",
-            (run("export", f"TORCH_CUDA_ARCH_LIST={';'.join(owns)}"),),
+            _BEFORE_BUILD,
+            (export("TORCH_CUDA_ARCH_LIST", CAPABILITY_LIST(";".join(owns))),),
         )
-    if seen(environment, id, "tcnn"):
+    if seen(environment, _NO_TARGET.id, "tcnn"):
         return Remedy(
-            "Name the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot "
-            "detect it; then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before it.",
-            (run("export", f"TCNN_CUDA_ARCHITECTURES={numbers}"),),
+            _BEFORE_BUILD,
+            (export("TCNN_CUDA_ARCHITECTURES", TARGETS(numbers)),),
         )
-    option = run(f"{_OPTION}={numbers}").line
+    configure = steps(environment, "configure-for", targets=numbers)
     if "llama-cpp-python" in managers(environment):
         return Remedy(
-            f"Pass the GPU's compute capability without the dot: {_FRESH} Add {option} to CMAKE_ARGS, in a Dockerfile, "
-            "too."
+            f"Pass the GPU's compute capability without the dot: {_FRESH} Add the option "
+            f"-DCMAKE_CUDA_ARCHITECTURES={numbers} to CMAKE_ARGS, also in a Dockerfile."
         )
     return Remedy(
         f"Pass the GPU's compute capability without the dot: {_FRESH} Keep the other options of your cmake line.",
-        (run("cmake", "-B", "build", f"{_OPTION}={numbers}"), fixed("cmake --build build")),
+        configure,
     )
 
 

@@ -55,6 +55,7 @@ _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 
 ARCHITECTURES = Form("a space-separated list of targets", r"[0-9]{2,3}(?: [0-9]{2,3}){0,15}")
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
+CAPABILITY_LIST = Form("a list of compute capabilities", r"[0-9]{1,2}\.[0-9](?:;[0-9]{1,2}\.[0-9]){0,15}")
 CONDA_SPEC = Form(
     "a conda package", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
 )

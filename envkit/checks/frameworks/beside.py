@@ -23,15 +23,17 @@ def compiled_beside(found: Installed, build: FrameworkBuild) -> tuple[str, tuple
     same = build.version == release(found.framework.version)
     own = next((item for item in others if item.name == _ON_ITS_INDEX and same and build.index_url), None)
     left = [item.name for item in others if item is not own]
-    words = f" {' and '.join(item.name for item in others)} were compiled for CUDA {old}: replace them, too"
+    were, them = ("was", "it") if len(others) == 1 else ("were", "them")
+    words = f" {' and '.join(item.name for item in others)} {were} compiled for CUDA {old}; replace {them}, too"
     more = (
-        f" ({' and '.join(left)} by the wheel for CUDA {build.cuda} on its project's release page, with --no-deps)"
+        f" ({' and '.join(left)} with the wheel for CUDA {build.cuda} on the project's release page, using --no-deps)"
         if left
         else ""
     )
     if own is None:
         return f"{words}{more}.", ()
-    line = REQUIREMENT(f"{own.name}=={own.version.partition('+')[0]}")
+    line = f"{own.name}=={own.version.partition('+')[0]}"
+    index = build.index_url or ""
     return f"{words}{more}.", (
-        pip(found.python, "install", "--force-reinstall", "--no-deps", line, "--index-url", URL(build.index_url or "")),
+        pip(found.python, "install", "--force-reinstall", "--no-deps", REQUIREMENT(line), "--index-url", URL(index)),
     )
