@@ -49,6 +49,8 @@ FAULTS = {
     "gpu-kernel-timeout": "RuntimeError: CUDA error: the launch timed out and was terminated\n",
     "wsl-smi-crashes": "WSL 2:\n$ nvidia-smi\nSegmentation fault (core dumped)\n",
     "package-not-offered": "E: Unable to locate package nvidia-container-toolkit\n",
+    "slurm-gres-misconfigured": "slurmd: fatal: gres.conf duplicate records for gpu\n",
+    "container-outside-job": "In a Slurm job with --gres=gpu:1 the docker container sees all GPUs of the node\n",
     "wsl-container-toolkit-too-old": "cuInit: named symbol not found, in a docker container\n",
     "image.gpu-at-build": "Error: libcuda.so.1 is not found during docker build\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",

@@ -45,6 +45,7 @@ _MODULE_CAUSES = (
     "wsl-driver-inside",
     "wsl1",
     "bar-not-assigned",
+    "windows-gpu-stopped",
 )
 
 

@@ -71,6 +71,20 @@ _MIXED = Fault(
     "--remove --force-depends PACKAGE`.",
     actions=("repair-packages",),
 )
+_RELEASE = regex(r"(?:\d:)?(?P<release>\d{3}(?:\.\d{2,3}){1,2})-")
+
+
+def _module_sources(packages: tuple[SystemPackage, ...]) -> tuple[SystemPackage, ...]:
+    """akmod's sources of the module and the driver's libraries, where they are of different releases; else none."""
+    module = next((each for each in packages if each.name == "akmod-nvidia"), None)
+    driver = next((each for each in packages if each.name in ("nvidia-driver", "xorg-x11-drv-nvidia")), None)
+    if module is None or driver is None:
+        return ()
+    releases = [_RELEASE.match(each.version) for each in (module, driver)]
+    differ = None not in releases and len({match["release"] for match in releases if match}) > 1
+    return (module, driver) if differ else ()
+
+
 _FINISH = (
     "Finish the installation; DKMS needs the running kernel's headers for this. Restart only when dkms status lists "
     "the driver's version as installed; until then, read the build log that the second command lists."
@@ -229,6 +243,11 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
         )
     elif reported := _MIXED.reported(environment):
         yield reported
+    elif sources := _module_sources(packages):
+        yield _MIXED.found(
+            [known(environment, "packages", f"{each.name} {each.version}") for each in sources],
+            title=f"{sources[0].name} builds the module of another driver release than that of {sources[1].name}",
+        )
     elif len(origins) > 1:
         yield _MIXED.found(
             [_package_evidence(environment, packages)],

@@ -149,3 +149,44 @@ told_by_program(
     rank=38,
     references=threads("NVIDIA/gpu-operator#273", "NVIDIA/gpu-operator#647", "NVIDIA/gpu-operator#709"),
 )
+told_by_program(
+    Fault(
+        "slurm-gres-misconfigured",
+        "Slurm's list of GPUs (gres.conf) is not valid on this node",
+        impact="slurmd stops, or the node has no GPUs for jobs.",
+        remedy="Keep one way of listing: either AutoDetect=nvml alone, or one line with the files of all GPUs "
+        "(Name=gpu File=/dev/nvidia[0-3]), without a second line for the same GPUs and with a file for each. Then "
+        "start slurmd again, compare what it finds (first command) with Gres= in slurm.conf, and resume the node.",
+        steps=(fixed("sudo slurmd -G"), fixed("sudo systemctl restart slurmd")),
+    ),
+    fix="List each GPU once: AutoDetect=nvml alone, or lines with their device files.",
+    doc="""gres.conf names each GPU of the node once, with its device file or by AutoDetect.
+
+    Duplicate records end slurmd; a GPU without a file cannot be given to a job alone.
+    """,
+    rank=46,
+    explained_by=("device-nodes-missing", "gpu-count-mismatch"),
+    references=threads("ComputeCanada/puppet-magic_castle#27"),
+)
+told_by_program(
+    Fault(
+        "container-outside-job",
+        "Docker's containers are not part of the Slurm job, so they see all GPUs of the node",
+        impact="Containers take GPUs that belong to other jobs, which then run out of memory.",
+        remedy="Docker's daemon starts containers outside the job's cgroup, and --gpus all means all of the node. Pass "
+        "on what the job has: the first command does it by index, and only voluntarily. To enforce it, let jobs use "
+        "Apptainer, rootless Podman, or enroot with pyxis, which stay inside the job, and take users out of the docker "
+        "group.",
+        steps=(
+            fixed("echo $SLURM_JOB_GPUS"),
+            fixed("docker run --rm --gpus '\"device=0\"' IMAGE nvidia-smi -L"),
+        ),
+    ),
+    fix="Use a container engine that runs inside the job, or name the job's GPUs in --gpus.",
+    doc="""Containers that a job starts have only the GPUs of the job.
+
+    Slurm limits GPUs by the cgroup of the job's processes. Docker's containers are children of its daemon instead.
+    """,
+    rank=47,
+    references=threads("NVIDIA/nvidia-docker#1227", "jade-hpc-gpu/jade-hpc-gpu.github.io#13"),
+)

@@ -15,7 +15,7 @@ from envkit.ingest.text import Text
 from envkit.model import SystemPackage
 
 _NAME = (
-    r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|"
+    r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|a?kmod-nvidia|linux-modules-nvidia|"
     r"linux-objects-nvidia)[\w.+-]{0,80}?)"
 )
 _DPKG = regex(
