@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from envkit.base.names import normalized
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.prebuilt_wheels import prebuilt_of, releases_of_torch
 from envkit.solver.request import RequestWords
@@ -14,19 +13,16 @@ from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.ways import OtherWay
 
-if TYPE_CHECKING:
-    from envkit.tables import Matrix
-
 _TORCH = ("torch", "pytorch")
 
 
-def facts_of(name: str, words: RequestWords, matrix: Matrix) -> Iterator[str]:
+def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability]) -> Iterator[str]:
     """Sentences about a package that was asked for, next to a PyTorch and on GPUs."""
     package, torch = normalized(name), _torch_of(words)
     yield from _wheels(package, torch, words)
     yield from _brought_by(package, torch)
-    for text in words.gpus:
-        yield from _ways(package, text, matrix)
+    for capability in gpus:
+        yield from _ways(package, capability)
 
 
 def _torch_of(words: RequestWords) -> Version | None:
@@ -69,9 +65,6 @@ def _brought_by(package: str, torch: Version | None) -> Iterator[str]:
             yield f"on Windows take {row.package}=={row.version}"
 
 
-def _ways(package: str, gpu: str, matrix: Matrix) -> Iterator[str]:
+def _ways(package: str, capability: ComputeCapability) -> Iterator[str]:
     """What is known of a GPU and the package."""
-    from envkit.solver.parse import parse_gpu
-
-    capability = parse_gpu(gpu, matrix).compute_capability
     yield from (row.way for row in read(OtherWay) if row.framework == package and row.is_for(capability))

@@ -46,9 +46,7 @@ def _answer(request: Request) -> Plan | NoPlan:
         (ask("jax", cuda="12.4", cudnn="9.0"), ["cuDNN 8.9: 0.4.13 to 0.4.28; cuDNN 9.1: 0.4.29 to"]),
         (
             ask("bitsandbytes", python="3.9", cuda="12.1", platform="windows"),
-            [
-                "wheels for Windows and Python 3.9 on the default index in these releases: 0.43.0 to 0.48.2"
-            ],
+            ["wheels for Windows and Python 3.9 on the default index in these releases: 0.43.0 to 0.48.2"],
         ),
         (
             ask("bitsandbytes==0.43.1", architecture="aarch64"),
