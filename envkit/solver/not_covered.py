@@ -10,15 +10,12 @@ from envkit.base.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from envkit.base.versions import ComputeCapability
     from envkit.tables import Matrix
     from envkit.tables.names import NotCovered
 
 
-def unknown_framework(
-    name: str, matrix: Matrix, frameworks: Iterable[str], gpus: Iterable[ComputeCapability]
-) -> RequestError:
-    """The error for a framework of this name, which has no table, with what is known of it beside these."""
+def unknown_framework(name: str, matrix: Matrix, facts: Iterable[str]) -> RequestError:
+    """The error for a framework of this name, which has no table, with what is known of it."""
     row = next(_rows("framework", name), None)
     if row is None:
         names = [framework.name for framework in matrix.frameworks]
@@ -27,9 +24,7 @@ def unknown_framework(
     if row.instead and row.compiled:
         hint += "; to compile it, nvcc must have the same CUDA major version as that framework"
     hint = f"{hint}. {row.look[0].upper()}{row.look[1:]}".removeprefix(". ") if row.look else hint
-    from envkit.solver.not_covered_facts import facts_of
-
-    known = "; ".join(facts_of(name, frameworks, gpus))
+    known = "; ".join(facts)
     told = f"{known[:1].upper()}{known[1:]}. " if known else ""
     return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
 

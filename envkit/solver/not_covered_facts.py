@@ -8,6 +8,7 @@ from envkit.base.names import normalized
 from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.prebuilt_wheels import prebuilt_of, releases_of_torch
+from envkit.solver.request import RequestWords
 from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.ways import OtherWay
@@ -15,28 +16,27 @@ from envkit.tables.ways import OtherWay
 _TORCH = ("torch", "pytorch")
 
 
-def facts_of(name: str, frameworks: Iterable[str], gpus: Iterable[ComputeCapability]) -> Iterator[str]:
+def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability]) -> Iterator[str]:
     """Sentences about a package that was asked for, next to a PyTorch and on GPUs."""
-    asked = tuple(frameworks)
-    package, torch = normalized(name), _torch_of(asked)
-    yield from _wheels(package, torch, asked)
+    package, torch = normalized(name), _torch_of(words)
+    yield from _wheels(package, torch, words)
     yield from _brought_by(package, torch)
-    rows = [row for row in read(OtherWay) if row.framework == package]
-    yield from (row.way for capability in gpus for row in rows if row.is_for(capability))
+    for capability in gpus:
+        yield from _ways(package, capability)
 
 
-def _torch_of(frameworks: Iterable[str]) -> Version | None:
+def _torch_of(words: RequestWords) -> Version | None:
     """The PyTorch that is asked for next to it; None where it is left open."""
-    parts = (text.replace(" ", "").partition("==") for text in frameworks)
+    parts = (text.replace(" ", "").partition("==") for text in words.frameworks)
     return next((Version.find(spec) for name, _, spec in parts if normalized(name) in _TORCH and spec), None)
 
 
-def _wheels(package: str, torch: Version | None, frameworks: Iterable[str]) -> Iterator[str]:
+def _wheels(package: str, torch: Version | None, words: RequestWords) -> Iterator[str]:
     """The releases with wheels for a PyTorch, and the PyTorch releases that the wheels of a release are for."""
     rows = prebuilt_of(package, "")
     if not rows:
         return
-    asked = next((text for text in frameworks if normalized(text.partition("=")[0].strip()) == package), package)
+    asked = next((text for text in words.frameworks if normalized(text.partition("=")[0].strip()) == package), package)
     own = prebuilt_of(package, asked[len(package) :].strip())
     if torch is not None:
         fitting = [row for row in rows if torch.starts_with(row.torch)]
@@ -63,3 +63,8 @@ def _brought_by(package: str, torch: Version | None) -> Iterator[str]:
     for row in pairs_by_package().get(f"{package}-windows", ()):
         if any(line.package == "torch" and line.spec.holds(torch) for line in required(row)):
             yield f"on Windows take {row.package}=={row.version}"
+
+
+def _ways(package: str, capability: ComputeCapability) -> Iterator[str]:
+    """What is known of a GPU and the package."""
+    yield from (row.way for row in read(OtherWay) if row.framework == package and row.is_for(capability))

@@ -131,9 +131,11 @@ def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None
         companion = companion_words(match.group(1), match.group(2))
         if companion is not None:
             return companion
-        asked = words or RequestWords()
-        gpus = [parse_gpu(gpu, matrix).compute_capability for gpu in asked.gpus]
-        raise unknown_framework(match.group(1), matrix, asked.frameworks, gpus)
+        from envkit.solver.not_covered_facts import facts_of
+
+        words = words or RequestWords()
+        gpus = (parse_gpu(gpu, matrix).compute_capability for gpu in words.gpus)
+        raise unknown_framework(match.group(1), matrix, facts_of(match.group(1), words, gpus))
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))

@@ -72,7 +72,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
         (["recommend"], 79),
-        (["resolve", "--framework", "pytorch"], 118),
+        (["resolve", "--framework", "pytorch"], 119),
         (["install", "--cuda", "9.0", "--framework", "pytorch"], 153),
         (["dockerfile", "--framework", "tensorflow"], 158),
         (["explain", "no-gpu-on-pci"], 73),
