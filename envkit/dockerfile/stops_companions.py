@@ -70,7 +70,7 @@ def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
         f"{package.asked} does not work with {companion}, {beside.why}: {row.because}",
         package_subject(package),
         impact="It installs, and stops when it is imported or first used.",
-        fix=f"Use '{bound}', or another release of {package.name}.",
+        fix=f"Add '{bound}', or use a newer {package.name}." if row.below is None else f"Use '{bound}'.",
         sources=row.sources,
     )
 

@@ -28,7 +28,7 @@ STOPS = [
     ("image.package-refuses", "FROM python:3.9-slim\nRUN pip install mpi4py==3.1.4\n"),
     ("image.package-refuses", "FROM python:3.10\nRUN pip install -U pip && pip install gym==0.21.0\n"),
     ("image.package-refuses", "FROM python:3.12\nRUN pip install mmcv==2.1.0\n"),
-    ("image.package-refuses", _LEAN + "RUN pip3 install insightface==0.7.3\n"),
+    ("image.package-refuses", _LEAN + "RUN pip3 install insightface==0.7.3 onnxruntime\n"),
     ("image.compiler-missing", _FULL + 'RUN CMAKE_ARGS="-DGGML_CUDA=on" pip3 install llama-cpp-python\n'),
     ("image.compiler-missing", _FULL + "RUN pip3 install pycuda\n"),
     (
@@ -62,7 +62,7 @@ BUILDS = [
     "FROM python:3.12\nRUN pip install setuptools==65.5.0\nRUN pip install gym==0.21.0\n",
     "FROM python:3.10\nRUN pip install -U pip && pip install pytorch-lightning==1.9.0\n",
     "FROM python:3.10\nRUN pip install pytorch-lightning==1.6.5\n",
-    _FULL + "RUN pip3 install insightface==0.7.3\n",  # pip of apt recommends the compiler
+    _FULL + "RUN pip3 install insightface==0.7.3 onnxruntime\n",  # pip of apt recommends the compiler
     _FULL + "RUN pip3 install llama-cpp-python\n",
     _FULL.replace("runtime", "devel") + 'RUN CMAKE_ARGS="-DGGML_CUDA=on" pip3 install llama-cpp-python\n',
     "FROM pytorch/pytorch:2.1.0-cuda11.8-cudnn8-devel\nRUN pip install transformers==4.40.0\n",

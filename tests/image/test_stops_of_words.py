@@ -72,7 +72,6 @@ BUILDS = [
     "FROM python:3.12\nRUN pip install uv && uv pip install six --target /app\n",
     "FROM python:3.8\nRUN pip install paddlepaddle==2.6.2\n",
     "FROM python:3.8\nRUN pip install paddlepaddle==2.5.1 -i https://mirror.example/simple\n",
-    "ARG RELEASE\nFROM nvidia/cuda:${RELEASE}-runtime-ubuntu22.04\nRUN true\n",
     "FROM ubuntu:22.04${SUFFIX}\nRUN true\n",
     "FROM --platform=$BUILDPLATFORM ubuntu:22.04\nRUN true\n",
     _UBUNTU + "RUN mkdir a \\\n\nWORKDIR /app\n",

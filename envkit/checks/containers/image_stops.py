@@ -210,7 +210,9 @@ OTHER_PYTHON = image_fault(
     title="The container starts a different Python than the one that pip installs for",
     doc="""The Python that starts the program is the one that its packages were installed for.
 
-    apt's pip belongs to the distribution's Python, even if another one was installed and linked as python.""",
+    apt's pip belongs to the distribution's Python, even if another one was installed and linked as python. A virtual
+    environment that is copied into another image needs the Python that made it, at the same path. On newer releases of
+    Ubuntu, pip puts packages below --prefix into a folder of its own, local.""",
     fix="Install with the same Python: python -m pip install ….",
     references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
 )
