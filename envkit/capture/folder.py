@@ -61,7 +61,7 @@ class CaptureFolder:
             for name in self._listed(f"tree{folder}"):
                 count += 1
                 if count > _MOST_ENTRIES or folder.count("/") > _DEEPEST:
-                    raise LimitError(f"{self.path}/tree holds more files or directories than any recording.")
+                    raise LimitError(f"{self.path}/tree contains more files or directories than any recording.")
                 path = f"{folder}{name}"
                 status = self._files.stat(f"tree{path}", follow=False)
                 if stat.S_ISDIR(status.st_mode):

@@ -127,7 +127,7 @@ def _tree_entry(files: CaptureFolder, path: str, status: os.stat_result) -> Entr
         return Entry("dir", mode="0755")
     if stat.S_ISREG(status.st_mode):
         return Entry(reader=files.reader(path), size=status.st_size)
-    return Entry("other", problem=Problem.UNPARSABLE, detail="a capture holds only regular files")
+    return Entry("other", problem=Problem.UNPARSABLE, detail="a capture contains only regular files")
 
 
 def _described(known: Entry | None, data: Json, where: str) -> Entry:

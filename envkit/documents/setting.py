@@ -42,7 +42,7 @@ def _unfit_system(plan: Plan) -> str:
     if system is not None and "runfile-on-os" in warned:
         return f"CUDA {cuda} does not support {system.title}"
     if system is not None and "compiler-fits-nvcc" in warned:
-        return f"nvcc of CUDA {cuda} does not support the GCC of {system.title}"
+        return f"CUDA {cuda}'s nvcc does not support the GCC of {system.title}"
     return ""
 
 

@@ -51,7 +51,7 @@ def smoke(tag: str, wants_gpu: bool, needs_driver: bool, say: Say) -> str:
     code, tail = _stream([client(), "run", "--rm", *gpus, "--entrypoint", "smoke-test", tag], say)
     if code != 0:
         raise failure("docker run … smoke-test", code, tail)
-    where = "on this machine's GPUs" if gpus else "without a GPU, as this machine has none"
+    where = "on this machine's GPUs" if gpus else "without a GPU, because this machine has none"
     return f"Smoke test passed {where}." if wants_gpu else "Smoke test passed."
 
 

@@ -22,7 +22,7 @@ SIGNS = (
 LOADED = ("nvidia", "nvgpu", "tegra")  # how the names of its modules begin
 _MODULES = "/proc/modules"
 _TOOLS = ("nvidia-smi",)
-_WHY = "not asked, as no driver is loaded"
+_WHY = "not asked, because no driver is loaded"
 NVML_ANSWER: Mapping[str, object] = {
     "library": "",
     "init": {"code": 9, "name": "NVML_ERROR_DRIVER_NOT_LOADED", "call": "nvmlInit", "text": _WHY},

@@ -28,7 +28,7 @@ def follow(command: Sequence[str], environment: Mapping[str, str], tell: Callabl
                 list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environment)
             )
         except OSError as error:
-            raise StepFailed(f"cannot start {command[0]}: {error.strerror}.", "Run the script by hand.") from error
+            raise StepFailed(f"cannot start {command[0]}: {error.strerror}.", "Run the script manually.") from error
         passing.child = child
         passing.again()
         with child:
@@ -107,7 +107,7 @@ class _Passing:
             if number != signal.SIGINT or not _at_terminal():
                 self.child.send_signal(number)
         except PermissionError:
-            said = f"interrupted: the script runs as root, so it goes on; to end it: sudo kill {self.child.pid}"
+            said = f"interrupted: the script runs as root, so it continues; to end it: sudo kill {self.child.pid}"
         except OSError:
             return  # it has just ended
         self._told.setdefault(said, False)

@@ -67,7 +67,7 @@ class Programs:
             else:
                 return path
         if reason:
-            raise StepFailed(f"{program} was not started: {reason}.", "Put one that is yours or root's on PATH.")
+            raise StepFailed(f"{program} was not started: {reason}.", "Put one on PATH that belongs to you or root.")
         return None
 
     @cached_property

@@ -75,7 +75,7 @@ def kept_script(path: str) -> str:
         raise SourceError(f"{path} is not run: {error.strerror}.", hint) from error
     script = read_user_file("registry", path)
     if f"\nPLAN_ID={os.path.basename(os.path.dirname(path))}\n" not in script:
-        raise SourceError(f"{path} is not run: its directory is not that of its plan.", hint)
+        raise SourceError(f"{path} is not run: its directory does not match its plan.", hint)
     return script
 
 

@@ -58,7 +58,7 @@ def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None
 def _found(programs: Programs, program: str) -> str:
     path = programs.asked_for(program)
     if path is None:
-        raise StepFailed(f"cannot start {program}: it is not on PATH.", "Run the script by hand.")
+        raise StepFailed(f"cannot start {program}: it is not on PATH.", "Run the script manually.")
     return path
 
 

@@ -69,7 +69,7 @@ def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], 
 def require_system(choice: Choice) -> OperatingSystem:
     """The plan's distribution. Raises EnvkitError when the plan leaves it open."""
     if choice.os is None:
-        raise EnvkitError("The plan names no distribution for the image.", "Add --os, such as --os ubuntu22.04.")
+        raise EnvkitError("The plan specifies no distribution for the image.", "Add --os, such as --os ubuntu22.04.")
     return choice.os
 
 

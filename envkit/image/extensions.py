@@ -120,8 +120,8 @@ def _compilers(one: Extension, choice: Choice, options: ImageOptions, matrix: Ma
     tag = choose_tag(own, wanted, matrix.supported_image_tags, None)
     if tag is None:
         raise EnvkitError(
-            f"{one.requirement} is compiled, and no supported image has the nvcc of CUDA {one.build.cuda} on"
-            f" {choice.os.os_id if choice.os else 'that system'}.",
+            f"{one.requirement} is compiled, and no supported image has CUDA {one.build.cuda}'s nvcc on "
+            f"{choice.os.os_id if choice.os else 'that system'}.",
             "Choose another --cuda or --os.",
         )
     base = choose_base(replace(own, base_image=tag), wanted, matrix.supported_image_tags, True)
@@ -193,7 +193,7 @@ def wheels_step(found: Iterable[Extension], mirrors: Mirrors) -> Run:
             f"python -m pip install\n{pip_words(required)}",
         ),
         ignore=_UNPINNED,
-        why="What was compiled for the framework above; then the packages that it requires.",
+        why="The wheels compiled for the framework above, then the packages that they require.",
     )
     return replace(step, taken=Copy(_STAGE, _WHEELS, _WHEELS))
 

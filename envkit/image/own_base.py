@@ -91,8 +91,8 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
     elif told is None and base.family:
         releases = ", ".join(row.os_id for row in matrix.operating_systems if row.os_id.startswith(base.family))
         raise RequestError(
-            f"--base {image}: its name does not say which release of {base.family} it is,"
-            " or envkit does not know that release.",
+            f"--base {image}: its name does not show which release of {base.family} it is, or envkit does not know "
+            "that release.",
             f"Specify what it is, or what it is closest to, with --os: {releases}.",
         )
     row = base.row
@@ -121,10 +121,10 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
         if told:
             yield f"{image} {told}"
     if base.system is None and choice.os is not None:
-        yield f"what {image} contains is unknown: the file is written for {choice.os.os_id} (choose another with --os)"
+        yield f"what {image} contains is unknown: the file is written for {choice.os.os_id} (change that with --os)"
     held = base.row.cuda if base.row and base.row.flavor != "base" else None
     if held and choice.needs_toolkit and choice.cuda and held.release(2) != choice.cuda.release(2):
-        yield f"{image} has CUDA {held}, but the plan needs {choice.cuda}, which is installed next to it"
+        yield f"{image} has CUDA {held}, but the plan needs {choice.cuda}, which is installed alongside it"
 
 
 def _words(repository: str, tag: str) -> list[str]:

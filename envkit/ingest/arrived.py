@@ -68,7 +68,7 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     if code == _ENDED or "expected time frame" in said or "timed out" in said.lower() and code is None:
         return "timed-out", "the host was still collecting when the time limit was reached"
     if code in _KILLED and _ran_s(event) >= limit_s:
-        return "hung", "the collector did not end when it was told to"
+        return "hung", "the collector did not stop when asked to"
     if code in _KILLED:
         return "crashed", "the collector was killed"
     if code in _NO_PROGRAM:

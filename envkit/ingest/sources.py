@@ -121,7 +121,8 @@ def _refuse_illegible(text: str, source: str, option: str) -> None:
         raise SourceError(f"{option}: {source} is not text.", "Save a report, a log, or a command's output in it.")
     if own_report(text):
         raise SourceError(
-            f"{option}: {source} is a report that envkit wrote for people; it contains too few facts for a diagnosis.",
+            f"{option}: {source} is a report that envkit wrote for people to read; it contains too few facts for a "
+            "diagnosis.",
             "Save the facts with --json or `envkit capture DIR`, and pass those instead.",
         )
 

@@ -128,7 +128,9 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
     if python is not None and python.way == "conda":
         other = plan_beside_conda(work.plan, Matrix.load())
         way = (
-            f"Specify --python {other.choice.python}" if other else "No other Python will do here: choose another --os"
+            f"Specify --python {other.choice.python}"
+            if other
+            else "No other Python version works here: choose a different --os"
         )
         raise EnvkitError(
             f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not "

@@ -19,22 +19,21 @@ def driver_notes(plan: Plan, driver: InstallDriver, options: ScriptOptions) -> I
     """One sentence or two for each."""
     names = [" ".join(package.names) for package in driver.packages]
     if driver.chosen:
-        yield "The driver comes from the runfile that was named."
+        yield "The driver comes from the runfile given with --driver-runfile."
     elif names:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         yield (
-            f"The driver is the first of these packages that the machine's package sources offer in a suitable "
-            "version: "
-            f"{', '.join(names[:_SHOWN])}{more}. An installed driver that is suitable is kept."
+            "Installs the first of these driver packages that the machine's package sources have in a suitable "
+            f"version: {', '.join(names[:_SHOWN])}{more}. An installed driver that is suitable is kept."
         )
         yield from _only_nvidias(plan, driver, options)
     boards = ", ".join(str(gpu) for gpu in plan.request.gpus if may_have_switches(gpu))
     if boards:
         yield (
             f"{boards}: on a board with NVSwitches (HGX, DGX), CUDA works only while NVIDIA's Fabric Manager runs, in "
-            "exactly the driver's version. The script looks for NVSwitches on the PCI bus and names the version, but "
-            "does not install it. With fourth-generation switches or newer ones (B200 and later), which that bus does "
-            "not show, check it yourself: envkit doctor."
+            "exactly the driver's version. The script looks for NVSwitches on the PCI bus and prints the required "
+            "version, but does not install Fabric Manager. With fourth-generation switches or newer ones (B200 and "
+            "later), which the PCI bus does not show, check this yourself: envkit doctor."
         )
 
 
@@ -43,7 +42,8 @@ def _only_nvidias(plan: Plan, driver: InstallDriver, options: ScriptOptions) -> 
     if options.nvidia_repository or driver.file or any(package.origin != "nvidia" for package in driver.packages):
         return
     explanation = (
-        "Only NVIDIA's own package repository has a driver that fits, and the script stops if it is not enabled: "
+        "Only NVIDIA's own package repository has a suitable driver, and the script stops if that repository is not "
+        "enabled: "
     )
     if repository_row(plan.choice) is not None:
         yield f"{explanation}{OPTION} makes the script add it."

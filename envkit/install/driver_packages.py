@@ -28,7 +28,9 @@ def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
 def refuse_apart(gpus: tuple[TargetGpu, ...]) -> None:
     """Raises EnvkitError for GPUs of which some need the open kernel module and others the proprietary one."""
     if why := apart((str(gpu), _module_row(gpu)) for gpu in gpus):
-        raise EnvkitError(f"No driver serves all these GPUs: {why}.", "Name only the GPUs of one kind with --gpu.")
+        raise EnvkitError(
+            f"No driver supports all of these GPUs: {why}.", "Pass only GPUs that one driver supports with --gpu."
+        )
 
 
 def drives(module: str, branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> bool:

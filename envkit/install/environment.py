@@ -26,7 +26,7 @@ _PLAIN_PROBE = "verify/generic.py.j2"
 def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:
     """How the environment gets its interpreter. Raises EnvkitError when no way is known to envkit."""
     if choice.python is None:
-        raise EnvkitError("This plan names no Python version.", "Specify one with --python")
+        raise EnvkitError("This plan specifies no Python version.", "Specify one with --python")
     python = choice.python.release(2)
     path = options.env_dir or "/opt/envkit/" + "-".join(map(folder_word, choice.builds))
     way = choice.python_source.way if choice.python_source else "system"

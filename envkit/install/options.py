@@ -77,7 +77,9 @@ def _check_driver(options: ScriptOptions) -> None:
     if options.driver_runfile and not options.with_driver:
         raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
     if options.nvidia_repository and not options.with_driver:
-        raise RequestError("--nvidia-repository: needs --with-driver.", "The script takes only the driver from there.")
+        raise RequestError(
+            "--nvidia-repository: needs --with-driver.", "The script installs only the driver from there."
+        )
     if options.nvidia_repository and options.driver_runfile:
         raise RequestError(
             "--nvidia-repository: --driver-runfile is another source of the driver.", "Omit one of them."

@@ -90,8 +90,8 @@ def _without_conda(plan: Plan, matrix: Matrix) -> Plan:
     if found is None:
         return plan
     why = (
-        f"A bundle includes no packages of conda-forge, from where Python {plan.choice.python} would come, so Python "
-        f"{found.choice.python} will be used; choose another one with --python"
+        f"A bundle does not include conda-forge packages, which Python {plan.choice.python} would come from, so "
+        f"Python {found.choice.python} will be used; choose a different one with --python"
     )
     return replace(found, warnings=(*found.warnings, why))
 
@@ -110,7 +110,8 @@ def _with_verified_cudnn(plan: Plan, request: Request, matrix: Matrix) -> Plan:
     if isinstance(other, NoPlan) or other.choice.toolkit != plan.choice.toolkit:
         return plan
     why = (
-        f"No checksum is known for cuDNN {chosen.version}, so {newest} will be installed; use --cudnn to choose another"
+        f"No checksum is known for cuDNN {chosen.version}, so {newest} will be installed; use --cudnn to choose a "
+        "different one"
     )
     return replace(other, request=request, warnings=(*other.warnings, why))
 

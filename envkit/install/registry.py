@@ -186,7 +186,7 @@ def named(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
         )
     if len(found) > 1:
         names = ", ".join(plan.name for plan in found)
-        raise RequestError(f"{word}: this could be any of {names}.", "Use the whole name.")
+        raise RequestError(f"{word}: this could be any of {names}.", "Use the full name.")
     return found[0]
 
 

@@ -39,7 +39,7 @@ from envkit.tables.rows import Runfile, Toolkit
 _ELSEWHERE = {
     "windows": ("A bash script cannot install CUDA on Windows.", "See: envkit install --os windows"),
     "jetson": (
-        "On a Jetson, CUDA, cuDNN, and the driver come with JetPack; there is no runfile for it.",
+        "On a Jetson, CUDA, cuDNN, and the driver come with JetPack; there is no runfile for them.",
         "Run: sudo apt-get install nvidia-jetpack",
     ),
 }
@@ -233,7 +233,7 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
     added = [part.name for step in steps if isinstance(step, FetchParts) for part in step.parts if not part.asked]
     if added:
-        yield f"--components: {', '.join(added)} will be installed too, because the parts that you named need them."
+        yield f"--components: {', '.join(added)} will also be installed, because the requested parts need them."
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
         yield f"cuDNN {plan.choice.cudnn.version}: no archive is known to envkit, so it is not installed."
     glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)
@@ -241,7 +241,7 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     unfit = [row for row in rows if glibc and glibc >= row.glibc]
     if toolkit and unfit:
         yield (
-            f"The headers of CUDA {toolkit.version} do not compile with glibc {unfit[-1].glibc} or newer, and the "
+            f"The headers of CUDA {toolkit.version} do not compile with glibc {unfit[-1].glibc} or newer, but the "
             f"target has {glibc}: compiling C++ code fails with 'exception specification is incompatible'. CUDA "
             f"{unfit[0].fixed_in} and newer do not have this problem, nor does a system with an older glibc."
         )
@@ -269,5 +269,5 @@ def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
         if build.index_url and mirrors.rewrite(build.index_url) == build.index_url:
             yield (
                 f"--index-url: {build.named} is not installed from there, because its build for CUDA {build.cuda} is "
-                f"only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror of that index."
+                f"only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror for that index."
             )

@@ -27,7 +27,7 @@ def check_addresses(options: ScriptOptions, mirrors: Mirrors) -> None:
     refuse_logins(
         _addresses(options, mirrors),
         "the script",
-        "Remove the password and put it in ~/.netrc of the user who runs the script: curl, wget, and pip read it.",
+        "Remove the password, and put it in the ~/.netrc of the user who runs the script: curl, wget, and pip read it.",
     )
     for option, address in _addresses(options, replace(mirrors, apt=None, yum=None)):  # which a script never asks
         if plain_http_host(address) and not options.allow_http:

@@ -118,7 +118,7 @@ def _check(plan: Plan, options: ScriptOptions) -> None:
 def check_path(path: str) -> None:
     """Raises RequestError for a folder of `--env` that is no absolute path of Windows, or one of the system's."""
     if not _PATH.fullmatch(path) or ".." in re.split(r"[\\/]", path):
-        raise RequestError("--env: this is not an absolute Windows path.", r"Give one such as --env D:\envs\pytorch")
+        raise RequestError("--env: this is not an absolute Windows path.", r"Pass one such as --env D:\envs\pytorch")
     if _SYSTEM.fullmatch(path):
         raise RequestError("--env: this is a system directory.", r"Use a separate directory: --env D:\envs\pytorch")
 

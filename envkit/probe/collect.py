@@ -61,7 +61,7 @@ def collect(
     left_out = {*skip, *(_KEPT_AS_FACTS if recorded else ())}
     asleep = sleeping(host)
     for address, state in asleep.items():
-        tell(f"GPU {address} is asleep ({state}); asking the driver wakes it.")
+        tell(f"GPU {address} is asleep ({state}); querying the driver wakes it.")
     if driver_limit_s is None:
         driver_limit_s = _DRIVER_LIMIT_S if asleep or starts_slowly(host) else total_limit_s
     driver_s = max(driver_limit_s, total_limit_s)

@@ -50,7 +50,7 @@ def distribution(host: Host) -> Observed[OsRelease]:
         return derived(first_known(read.values()), lambda text: None)
     release = described(texts)
     if release is None:
-        return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
+        return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files do not specify a distribution")
     return found(release, next(iter(texts)))
 
 

@@ -49,8 +49,8 @@ def _others(
     elif here:
         known = f"PyTorch {releases_of_torch(here)}"
     else:
-        return f"{none}: compile {package} with the nvcc of CUDA {build.cuda}."
-    return f"{none}, only for {known}: use one of those, or compile {package} with the nvcc of CUDA {build.cuda}."
+        return f"{none}: compile {package} with CUDA {build.cuda}'s nvcc."
+    return f"{none}, only for {known}: use one of those, or compile {package} with CUDA {build.cuda}'s nvcc."
 
 
 def _one(row: PrebuiltWheels) -> str:

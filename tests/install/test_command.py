@@ -179,7 +179,7 @@ def test_a_bundle_that_cannot_hold_the_python_is_refused_before_anything_is_fetc
     [
         ("pytorch", "9.0", "ubuntu16.04", "Specify --python 3.5,"),
         ("tensorflow", "8.0", "ubuntu16.04", "Specify --python 3.5,"),
-        ("pytorch", "9.0", "debian12", "No other Python will do here"),
+        ("pytorch", "9.0", "debian12", "No other Python version works here"),
     ],
 )
 def test_where_a_bundle_is_refused_a_python_that_it_can_hold_is_named(

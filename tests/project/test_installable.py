@@ -73,7 +73,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
             "with CUDA 11.6",
             "0.39.1",
         ),
-        ("pytorch==1.0.2", "--python 3.8", "holds no PyTorch", "Write torch"),
+        ("pytorch==1.0.2", "--python 3.8", "does not contain PyTorch", "Write torch"),
         ("tensorflow==2.13.1\ntorch==2.4.1", "--python 3.10", "typing-extensions", ""),
         ("tensorflow==2.17.0\ntensorflow-probability==0.25.0", "--python 3.11", "requires tensorflow>=2.18", ""),
         ("torch==2.6.0\ntorchcodec==0.7.0", "--python 3.11", "requires torch>=2.8,<2.9", ""),

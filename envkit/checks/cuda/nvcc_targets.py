@@ -171,10 +171,10 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
     variables = environment.variables.get() if environment.variables.known else {}
     chosen = next((name for name in _CHOOSES_COMPILER if variables.get(name)), None)
     if chosen:
-        return ok(f"{chosen} names the compiler for nvcc: {variables[chosen]}", evidence=evidence)
+        return ok(f"{chosen} sets the compiler for nvcc: {variables[chosen]}", evidence=evidence)
     compilers = environment.host_compilers.get()
     fitting = [item for item in compilers if item.name == "gcc" and item.version.major <= limit.major]
-    title = f"gcc {default.version.major} is too new for nvcc of CUDA {nvcc.release(2)} (up to {limit.major})"
+    title = f"GCC {default.version.major} is too new for CUDA {nvcc.release(2)}, which supports up to GCC {limit.major}"
     if fitting:
         best = max(fitting, key=lambda item: item.version)
         return _NEW_GCC.found(
@@ -371,7 +371,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
             else:
                 yield fault.found(
                     evidence,
-                    title=f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
+                    title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
                     subject=gpu.subject,
                     status=Status.WARN,
                     impact="Builds for this GPU's own target stop; PTX for an older target still runs.",

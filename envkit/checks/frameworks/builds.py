@@ -139,7 +139,7 @@ def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
     """
     if before is None or build.version.starts_with(before):
         return ""
-    return f" No build of {before} does, so this changes {title} from {before} to {build.version}."
+    return f" No {before} build does, so this changes {title} from {before} to {build.version}."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:
