@@ -89,6 +89,17 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
             "of PyTorch compile on Windows, too, with triton-windows; the program has to accept them.",
             (fixed("set TORCHDYNAMO_DISABLE=1"),),
         )
+    if "libuv" in text:
+        return Remedy(
+            "PyTorch for Windows is built without libuv, which its store asks for by default: turn that off.",
+            (fixed("set USE_LIBUV=0"),),
+        )
+    if "nccl" in text:
+        return Remedy(
+            "NCCL exists for Linux only, so no PyTorch for Windows has it: choose the backend gloo in the program, "
+            "train with one GPU, or run it in WSL 2.",
+            (fixed("wsl --install"),),
+        )
     if "triton" in text:
         return Remedy(
             "triton is published for Linux only; install triton-windows instead. Or run the program in WSL 2.",
