@@ -14,9 +14,14 @@ def compiled_by_conda_forge(framework: str, release: Version) -> list[CondaCode]
 
 
 def channel_build(framework: str, release: Version, cuda: Version | None) -> CondaBuild | None:
-    """The build of the project's own channel for a release and the CUDA that is wanted; None where none is known."""
-    rows = (row for row in read(CondaBuild) if row.framework == framework and row.version == release)
-    return next((row for row in rows if cuda is not None and cuda.starts_with(row.cuda)), None)
+    """The build of the project's own channel for a release and the CUDA that is wanted; None where none is known.
+
+    Where the release is not known, it is the newest before it of its line.
+    """
+    rows = [row for row in read(CondaBuild) if row.framework == framework and row.version <= release]
+    line = [row for row in rows if row.version.release(2) == release.release(2)]
+    fitting = [row for row in line if cuda is not None and cuda.starts_with(row.cuda)]
+    return max(fitting, key=lambda row: row.version, default=None)
 
 
 def last_of_channel(framework: str) -> Version | None:

@@ -181,6 +181,13 @@ def test_a_conda_file_names_the_build_of_conda_forge() -> None:
     assert "CONDA_OVERRIDE_CUDA=12.0" in out
 
 
+def test_a_conda_file_names_the_release_before_one_that_the_channel_is_not_known_to_have() -> None:
+    asked = ["--framework", "pytorch==1.10", "--cuda", "11.3", "--os", "windows", "--format", "conda"]
+    out = envkit("resolve", *asked, "--target", "any").stdout
+    assert "# PyTorch 1.10.2 for CUDA 11.3" in out
+    assert "The pytorch channel has 1.10.1 of its line: conda install pytorch==1.10.1" in out
+
+
 def test_a_board_is_told_of_its_images_by_jetpack() -> None:
     asked = ["--framework", "pytorch", "--gpu", "Jetson Orin Nano", "--arch", "aarch64", "--container"]
     out = " ".join(envkit("resolve", *asked, "--target", "any").stdout.split())

@@ -42,7 +42,8 @@ def _of_channel(release: Version, packages: PackageList) -> list[str]:
     if row is None:
         return []
     channels = " ".join(f"-c {channel}" for channel in row.channels)
-    return [f"# The pytorch channel has it too: conda install {' '.join(row.requirements)} {channels}"]
+    what = "it too" if row.version == release else f"{row.version} of its line"
+    return [f"# The pytorch channel has {what}: conda install {' '.join(row.requirements)} {channels}"]
 
 
 def written(packages: PackageList) -> str:
