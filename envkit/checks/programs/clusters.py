@@ -178,8 +178,8 @@ told_by_program(
         "Apptainer, rootless Podman, or enroot with pyxis, which stay inside the job, and take users out of the docker "
         "group.",
         steps=(
-            fixed("echo $SLURM_JOB_GPUS"),
-            fixed("docker run --rm --gpus '\"device=0\"' IMAGE nvidia-smi -L"),
+            fixed("printenv SLURM_JOB_GPUS"),
+            fixed("docker run --rm --gpus device=0 IMAGE nvidia-smi -L"),
         ),
     ),
     fix="Use a container engine that runs inside the job, or name the job's GPUs in --gpus.",

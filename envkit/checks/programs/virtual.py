@@ -30,7 +30,6 @@ told_by_program(
     memory.
     """,
     rank=39,
-    explained_by=("bar-not-assigned", "gpu-fallen-off-bus"),
     references=threads("64kramsystem/vga-passthrough#15", "NVIDIA/kubevirt-gpu-device-plugin#45"),
 )
 told_by_program(
@@ -55,6 +54,5 @@ told_by_program(
     It checks the card, the profile, and what is left of the card when the virtual machine starts.
     """,
     rank=40,
-    explained_by=("vm-gpu-unsupported-by-release", "driver-module-not-loaded", "module-missing-for-running-kernel"),
     references=threads("DualCoder/vgpu_unlock#95", "DualCoder/vgpu_unlock#57", "NVIDIA/nvidia-installer#15"),
 )
