@@ -85,8 +85,8 @@ _OPTIONS = [
         "--project",
         metavar="PATH",
         shell_complete=complete_file,
-        help="Plan for the frameworks, CUDA, and Python that this project's files ask for: a directory, or a "
-        "requirements, lock, or project file. Other options take precedence.",
+        help="Plan for the frameworks, CUDA version, and Python version that a project requires. PATH is a directory, "
+        "or a requirements, lock, or project file. Other options take precedence.",
     ),
     click.option(
         "--target",
@@ -102,7 +102,7 @@ _OPTIONS = [
         multiple=True,
         metavar="HOST=URL",
         help="Use a mirror for a download host. apt=URL and yum=URL set an image's package mirrors; install scripts "
-        "keep the machine's. Repeatable.",
+        "leave the machine's unchanged. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

@@ -33,8 +33,8 @@ Examples:
     type=click.Choice(FORMATS),
     metavar="NAME",
     help=(
-        f"Output format: {', '.join(FORMATS[:2])}, or a file or commands to install the plan with "
-        f"{', '.join(FORMATS[2:])}. [default: text]"
+        f"Output format: {FORMATS[0]} or {FORMATS[1]}, or the commands or the file to install the plan with "
+        f"{', '.join(FORMATS[2:-1])}, or {FORMATS[-1]}. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")

@@ -142,12 +142,12 @@ def driver_runs_cuda(
 def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, data_center: bool) -> str:
     cuda, native, minor = floors.cuda, floors.native, floors.minor_version
     if level is DriverVerdict.NATIVE:
-        return f"driver {driver} supports CUDA {cuda} natively (it needs {native})"
+        return f"driver {driver} supports CUDA {cuda} natively (CUDA {cuda} needs {native} or newer)"
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "
-            f"compatibility covers every CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX "
-            "that the driver itself has to compile, which fails (error 222, unsupported PTX version)"
+            f"compatibility covers every CUDA {cuda.major}.x release on driver {minor} or newer. It does not cover PTX "
+            "that the driver itself has to compile: such code fails with error 222 (unsupported PTX version)"
         )
     if level is DriverVerdict.FORWARD:
         return (

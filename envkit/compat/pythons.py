@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit._startup.records import record
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.verdict import Verdict
@@ -92,6 +93,5 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec, span:
     if extra is not None:
         detail = f"{title_of(build)} cannot be installed for Python {python}: {extra[0]}"
         return Verdict(relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *extra[1]))))
-    known_text = ", ".join(str(known) for known in build.pythons)
-    detail = f"{title_of(build)} has no wheel for Python {python}, only for {known_text}"
+    detail = f"{title_of(build)} has no wheel for Python {python}, only for {series(build.pythons)}"
     return Verdict(relation, "fail", detail, build.sources)

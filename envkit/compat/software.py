@@ -146,17 +146,17 @@ def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
     match = toolkit_serves(build, toolkit)
     sources = tuple(dict.fromkeys((*build.sources, *toolkit.sources)))
     if match is LibraryMatch.SAME:
-        detail = f"{title_of(build)} loads the libraries of CUDA {toolkit.release} from the system"
+        detail = f"{title_of(build)} loads the CUDA {toolkit.release} libraries from the system"
         return Verdict("toolkit-serves-build", "ok", detail, sources)
     if match is LibraryMatch.STATED:
         detail = (
-            f"{title_of(build)} also loads the libraries of CUDA {toolkit.release} from the system, according to its "
+            f"{title_of(build)} also loads the CUDA {toolkit.release} libraries from the system, according to its "
             "developers"
         )
         return Verdict("toolkit-serves-build", "ok", detail, sources)
     if match is LibraryMatch.MINOR:
         detail = (
-            f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: CUDA "
+            f"{title_of(build)} loads the CUDA {toolkit.release} libraries: CUDA "
             f"{toolkit.version.major}.x libraries are ABI-compatible, but the vendor did not test this combination"
         )
         return Verdict("toolkit-serves-build", "warn", detail, sources)

@@ -78,7 +78,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         return default
     hints = {
         CompilerEffort.INSTALL: (
-            f"gcc-{other_gcc(system, toolkit)} is needed, which install scripts add; select it with nvcc -ccbin"
+            f"gcc-{other_gcc(system, toolkit)} is needed (install scripts install it); select it with nvcc -ccbin"
         ),
         CompilerEffort.UNKNOWN: (
             f"it is not known which other GCC releases {system.title} has: frameworks run, but nvcc needs "
@@ -108,8 +108,8 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
     if came_later(system, toolkit):
         detail = (
             f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): "
-            "NVIDIA does not support it there and has no packages for it; the only option is the runfile, which is "
-            f"also unsupported{_instead(system, toolkit, toolkits)}"
+            "NVIDIA does not support this combination and has no packages for it; the only option is the runfile, "
+            f"which is also unsupported{_instead(system, toolkit, toolkits)}"
         )
         return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
     from envkit.compat.cuda_ends import cuda_end
@@ -156,7 +156,7 @@ def came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
 
 def _instead(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> str:
     known = "; ".join(_known_to_fit(system, toolkit, toolkits))
-    return f". Known combinations: {known}" if known else ""
+    return f". Supported combinations: {known}" if known else ""
 
 
 def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:

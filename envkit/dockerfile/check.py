@@ -158,8 +158,8 @@ def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
             Status.FAIL if clash.breaks else Status.WARN,
             clash.verdict.detail,
             package_subject(package),
-            impact="If both are in one pip command, pip stops with a conflict; in separate commands, the later one "
-            "replaces packages installed by the earlier one.",
+            impact="If both are in one pip command, pip reports a conflict and stops; in separate commands, the later "
+            "one replaces packages that the earlier one installed.",
             remedy=Remedy(together(clash)),
             sources=clash.verdict.sources,
         )

@@ -318,5 +318,9 @@ def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
 
     same.sort(key=lambda tag: tag.tag, reverse=True)  # of equally near ones Ubuntu's newest, rather than CentOS's
     best = min(same, key=distance)
-    which = "the nearest supported tag" if newer is None else "the nearest supported tag whose CUDA supports the GPU"
+    which = (
+        "the nearest supported tag"
+        if newer is None
+        else "the nearest supported tag whose CUDA version supports the GPU"
+    )
     return f"Use {best.repository}:{best.tag}, {which}."

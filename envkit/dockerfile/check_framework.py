@@ -117,7 +117,7 @@ def _build(
     if wanted.python is not None and build.pythons:
         verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
-        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
+        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no matching package.", fix, anew)
         if verdict.status == "fail":  # pip stops there: of the rest, only an image without CUDA is a fault by itself
             around = _around(build, wanted, found, request, subject, anew, matrix) if found.cuda is None else ()
             yield from (one for one in around if one.status is Status.FAIL)

@@ -181,7 +181,7 @@ def index_lacks(ground: Ground) -> Iterator[Finding]:
                     faults.INDEX_WITHOUT_PACKAGE,
                     f"{package.places.index} has no {package.name}, and --index-url applies to the whole command",
                     subject_of(package.line, f"{package.name}{package.spec}"),
-                    impact="The build stops with: No matching distribution found.",
+                    impact="The build stops with 'No matching distribution found'.",
                     sources=row.sources,
                 )
                 return

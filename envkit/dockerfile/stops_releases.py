@@ -56,8 +56,8 @@ def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
                 faults.PYTHON_WITHOUT_PACKAGE,
                 verdict.detail,
                 package_subject(package),
-                impact="The build stops with: No matching distribution found.",
-                fix=f"Use a release of {package.name} for Python {python}, or another Python.",
+                impact="The build stops with 'No matching distribution found'.",
+                fix=f"Use a {package.name} release that supports Python {python}, or another Python version.",
                 sources=verdict.sources,
             )
             return
@@ -80,7 +80,7 @@ def release_gone(ground: Ground) -> Iterator[Finding]:
                     faults.FRAMEWORK_VERSION,
                     f"PyPI has no {package.name} {pin[1]}",
                     package_subject(package),
-                    impact="The build stops with: No matching distribution found.",
+                    impact="The build stops with 'No matching distribution found'.",
                     fix=f"Pin a release of {package.name} that exists.",
                     sources=row.sources,
                 )

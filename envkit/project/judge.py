@@ -155,7 +155,7 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             Status.WARN if tested else Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
-            impact=_UNTESTED if tested else "The installer rejects them, or the import fails.",
+            impact=_UNTESTED if tested else "The installer rejects these requirements, or the import fails.",
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )

@@ -32,7 +32,8 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
     row = prebuilt_for(rows, build.version, build.cuda, place, have.python)
     if row is not None:
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
-        return Remedy(f"Its project has a wheel for {made}: python -m pip install {install_words(row, have.python)}")
+        command = f"python -m pip install {install_words(row, have.python)}"
+        return Remedy(f"The {package} project has a wheel for {made}. To install it: {command}")
     return Remedy(_others(package, rows, build, place, have.python))
 
 

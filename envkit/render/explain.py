@@ -46,7 +46,9 @@ def _place(check: Check) -> list[str]:
     parts = _row("Layer", check.layer.title)
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
-        parts += _row("Order", f"Reported as a consequence if one of these fails: {', '.join(check.explained_by)}")
+        parts += _row(
+            "Order", f"Reported as a consequence if any of these checks fails: {', '.join(check.explained_by)}"
+        )
     return parts
 
 

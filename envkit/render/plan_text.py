@@ -42,7 +42,7 @@ def plan_summary(
 
 def _setting(setting: Setting) -> Iterator[str]:
     yield ""
-    best = "Container" if setting.container else "Native installation"
+    best = "A container is" if setting.container else "A native installation is"
     yield from hang("", f"{best} recommended: {setting.why}.{'' if setting.container else ' To use a container:'}")
     yield f"  {setting.command}"
 
@@ -50,7 +50,7 @@ def _setting(setting: Setting) -> Iterator[str]:
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
     """What is above the commands: which Python pip's are for."""
     python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
-    return f"Install, in an environment with Python {python.release(2)}" if python is not None else "Install"
+    return f"To install, run in a Python {python.release(2)} environment" if python is not None else "To install"
 
 
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:

@@ -158,7 +158,7 @@ def _rest(findings: Sequence[Finding], *, pasted: bool) -> str:
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
     if counts["unknown"]:
         unseen = str(counts["unknown"]) if parts else many(counts["unknown"], "check")
-        parts.append(f"{unseen} {'would need more than this text shows' if pasted else 'could not run'}")
+        parts.append(f"{unseen} {'need information that is not in this text' if pasted else 'could not run'}")
     passed = f"{', '.join(parts)}. " if parts else ""
     return f"{passed}Use -v for details."
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from envkit._startup.records import record
 from envkit.base.platforms import JETSON, WINDOWS, WSL
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
@@ -80,11 +81,12 @@ def _of_release(one: _Subject) -> Iterator[str]:
     cudas = sorted({build.cuda for build in one.wanted if build.cuda is not None})
     if one.exact is None or not cudas:
         return
-    parts = ", ".join(f"{cuda}{_needs(cuda, one)}" for cuda in cudas)
+    parts = series(f"{cuda}{_needs(cuda, one)}" for cuda in cudas)
     pythons = listed(python for build in one.wanted for python in build.pythons)
     releases = releases_of(one.wanted)
     number = str(releases[0]) if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
-    yield f"{one.title} {number} is built for CUDA {parts}" + (f"; for Python {pythons}" if pythons else "")
+    are = "is" if len(releases) == 1 else "are"
+    yield f"{one.title} {number} {are} built for CUDA {parts}" + (f", and for Python {pythons}" if pythons else "")
 
 
 def _needs(cuda: Version, one: _Subject) -> str:
@@ -197,13 +199,13 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     first, last = found[0][0], found[-1][1]
     if first != releases[0]:
         cudas = listed(build.cuda for build in known if build.version == first and runs(build))
-        yield f"the first release of {one.title} with code for {gpu} is {first} (CUDA {cudas})"
+        yield f"the first {one.title} release with kernels for {gpu} is {first} (CUDA {cudas})"
     if last != releases[-1] and last < max(build.version for build in one.builds):
         newest = cuda_span(capability, tables)[1]
         until = f", with CUDA {newest} or older" if newest is not None else ""
         yield (
-            f"the last release of {one.title} with code for {gpu} is {last}; a newer one would have to be built from "
-            f"source for it{until}"
+            f"the last {one.title} release with kernels for {gpu} is {last}; to use a newer one, build it from "
+            f"source{until}"
         )
 
 

@@ -45,7 +45,7 @@ def _made_for(framework: str, package: str, release: Version, request: Request) 
     found = [made for name in names if (made := _newest_made(name, package, release))]
     if found or brought:
         each = ", ".join((*found, *brought))
-        yield f"made for {framework_title(framework)} {release}: {each}"
+        yield f"releases that match {framework_title(framework)} {release}: {each}"
 
 
 def _newest_made(name: str, package: str, release: Version) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from envkit.base.platforms import WINDOWS, WSL
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.tables import Tables
 from envkit.solver.knowledge import gpu_builds
@@ -57,8 +58,9 @@ def _words(first: Version, last: Version, newest: Version) -> str:
 
 
 def listed(versions: Iterable[Version | None], most: int = 12) -> str:
-    """Versions in words, each once: 11.8, 12.4, 12.6."""
-    return ", ".join(str(one) for one in sorted({one for one in versions if one is not None})[-most:])
+    """Versions in words, each once: `11.8, 12.4, and 12.6`; '' for none."""
+    known = sorted({one for one in versions if one is not None})[-most:]
+    return series(known) if known else ""
 
 
 def place_in_words(request: Request) -> str:

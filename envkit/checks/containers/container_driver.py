@@ -69,7 +69,8 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     return Remedy(
-        "Re-create the container with a GPU. With Podman: podman run --device nvidia.com/gpu=all IMAGE.",
+        "Re-create the container with a GPU. The command is for Docker; with Podman, use podman run --device "
+        "nvidia.com/gpu=all IMAGE.",
         (fixed("docker run --gpus all IMAGE"),),
     )
 

@@ -65,7 +65,9 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     own, told = Version.find(have), environment.driver
     if own is not None and not told.driver_cuda_version.known:  # the message says what the driver runs
         told = replace(told, driver_cuda_version=found(own, "message"))
-    why = "Install a build of the framework for an older CUDA, or a newer driver (in a container: on its host)."
+    why = (
+        "Install a build of the framework for an older CUDA version, or a newer driver (for a container, on its host)."
+    )
     name = framework_of(environment, matrix, messages)
     given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
@@ -136,7 +138,7 @@ def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:
 _TOO_OLD = Fault(
     "driver-too-old-for-runtime",
     "The NVIDIA driver is too old for the CUDA version of the framework",
-    impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
+    impact="The framework cannot use the GPU; it fails or falls back to the CPU.",
     remedy=_newer_or_older,
 )
 _PTX = Fault(

@@ -244,10 +244,11 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
     release_of = f"{item.name} {number}" if number else item.name
     forced = (export("FLASH_ATTENTION_FORCE_BUILD", "TRUE"),) if item.name == "flash-attn" else ()
     return Remedy(
-        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's "
-        "CUDA release and takes a long time. Installing a wheel of the same release from the project's release page "
-        "is faster, if its name matches the installed torch, CUDA, Python, and C++ ABI, all printed by the last "
-        "command. Without the extension (pip uninstall), most programs fall back to a slower path.",
+        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from the "
+        "CUDA release that torch was built with, and takes a long time. Installing a wheel of the same release from "
+        "the project's release page is faster, but its file name must match the installed torch, CUDA, and Python "
+        "versions and the C++ ABI, all of which the last command prints. If you uninstall the extension, most programs "
+        "fall back to a slower path.",
         (
             *forced,
             export("MAX_JOBS", "4"),
@@ -260,7 +261,7 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
 _FOREIGN = Fault(
     "extension-abi-mismatch",
     "A compiled extension was built for a different torch, CUDA, or Python version",
-    impact="Importing it fails with an undefined symbol or a missing module.",
+    impact="Importing the extension fails with an undefined symbol or a missing module.",
     remedy=_rebuild,
 )
 

@@ -12,7 +12,7 @@ from envkit.model import Environment
 
 def libraries_of_system(environment: Environment, title: str, cuda: Version, cudnn: Version | None) -> Remedy:
     """The remedy that installs the CUDA that the framework `title` loads, next to the others."""
-    why = f"{title} loads the libraries of CUDA {cuda} from the system, and works with no other release: "
+    why = f"{title} loads the CUDA {cuda} libraries from the system, and works with no other release: "
     if on_windows(environment):
         packages = [f"cudatoolkit={cuda.release(2)}", *([f"cudnn={cudnn.release(2)}"] if cudnn is not None else [])]
         beside = f" and cuDNN {cudnn.release(2)}" if cudnn is not None else ""

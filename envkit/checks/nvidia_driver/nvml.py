@@ -165,7 +165,7 @@ _NO_COUNTERS = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Reboot, or reload the modules while nothing uses the GPU; then hold the driver packages (apt-mark hold, "
+    fix="Reboot, or reload the modules while nothing is using the GPU; then hold the driver packages (apt-mark hold, "
     "or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
@@ -175,10 +175,10 @@ _NO_COUNTERS = Fault(
     ),
 )
 def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The driver's libraries have exactly the version of the loaded kernel module.
+    """The driver libraries have exactly the same version as the loaded kernel module.
 
-    After an upgrade (often an automatic one), the old module stays loaded next to new libraries, and NVML fails with
-    "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new libraries.
+    After an upgrade (often an automatic one), the old module stays loaded alongside the new libraries, and NVML fails
+    with "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new libraries.
     """
     module, library = environment.driver.kernel_module, environment.driver.user_space
     both = [known(environment, "driver.kernel_module"), known(environment, "driver.user_space")]

@@ -111,7 +111,7 @@ def _one_version(environment: Environment) -> bool:
 def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No automatic upgrade has replaced driver or kernel packages since the last boot.
 
-    Otherwise, the old module stays loaded next to new libraries, and the GPU stops working overnight.
+    Otherwise, the old module stays loaded alongside the new libraries, and the GPU stops working overnight.
     """
     observed = environment.package_changes
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []

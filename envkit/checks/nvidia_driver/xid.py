@@ -312,10 +312,10 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Outcome:
     row, messages = pairs[0][0], tuple(message for _, message in pairs)
     action = row.action or "look the number up in NVIDIA's list"
-    times = f" ({len(messages)} times)" if len(messages) > 1 else ""
+    times = f", {len(messages)} times" if len(messages) > 1 else ""
     return _OTHER.found(
         message_evidence(environment, messages),
-        title=f"Xid {row.code}{times}: {row.meaning}",
+        title=f"{row.meaning[0].upper()}{row.meaning[1:]} (Xid {row.code}{times})",
         subject=subject_of(messages),
         remedy=_of_action(environment, action, pci_address(named(messages, "pci_address") or "")),
         status=Status.FAIL if _acute(environment, row) else None,
