@@ -52,8 +52,17 @@ NO_DRIVER = (
 )
 
 
+_OF_A_PACKAGE = (
+    "The framework itself works with this driver, so leave it as it is. To keep the driver, install a release of the "
+    "package that does not call this function yet, such as the one that worked before."
+)
+
+
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = too_old_messages(environment, matrix)
+    if all(message.values.get("symbol") and "libtorch" not in message.text for message in messages):
+        made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
+        return newer_driver(environment, matrix, max(made, default=None), _OF_A_PACKAGE)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     need = need or next((str(one.framework.cuda) for one in installs(environment) if one.framework.cuda), "")
     cuda = _within(have, matrix)

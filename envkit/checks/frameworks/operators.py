@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.engine.command import FILE, PACKAGE, PYTHON, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, Status
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -210,7 +210,13 @@ def not_built_for_windows(environment: Environment, matrix: Matrix) -> Iterator[
     first = limit("bitsandbytes-for-windows")
     old = [item for python in judged(environment) if (item := distribution(python, "bitsandbytes"))]
     early = [item for item in old if on_windows(environment) and _before(item.version, first)]
-    if early and not _NOT_FOR_WINDOWS.reported(environment):
+    copied = seen(environment, _NOT_FOR_WINDOWS.id, "detail-library")  # installers copy one from elsewhere
+    reported = _NOT_FOR_WINDOWS.reported(environment)
+    if early and copied and not reported:
+        yield ok(
+            "bitsandbytes loads a library for Windows that was copied in", evidence=[distribution_evidence(early[0])]
+        )
+    elif early and not reported:
         yield _NOT_FOR_WINDOWS.found(
             [distribution_evidence(early[0])],
             title=f"bitsandbytes {early[0].version} has no library for Windows",
