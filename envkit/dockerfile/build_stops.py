@@ -15,6 +15,7 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
 from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
+from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
@@ -170,6 +171,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         argument_wanted,
         argument_blank,
         argument_lost,
+        nothing_to_install,
         need_missing,
         named_twice,
     ):

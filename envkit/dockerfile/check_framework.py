@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -116,6 +117,10 @@ def _build(
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
         verdict = python_has_wheel(build, wanted.python)
+        if verdict.status == "fail" and not wanted.spec and _precedes(wanted.python, build.framework, matrix):
+            title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
+            yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
+            return
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
         if verdict.status == "fail":  # pip stops there: of the rest, only an image without CUDA is a fault by itself
@@ -124,6 +129,12 @@ def _build(
             return
     yield from _around(build, wanted, found, request, subject, anew, matrix)
     yield from _numpy(build, wanted, found, subject, matrix)
+
+
+def _precedes(python: Version, framework: str, matrix: Matrix) -> bool:
+    """True for a Python before all that the known releases have files for: an older one than those may have some."""
+    known = [one for build in matrix.builds(framework) for one in build.pythons]
+    return bool(known) and python.release(2) < min(known)
 
 
 def _around(
