@@ -57,6 +57,7 @@ from envkit.dockerfile.stops_programs import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
+from envkit.dockerfile.stops_quotes import bounds_redirected
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
@@ -172,6 +173,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         argument_blank,
         argument_lost,
         nothing_to_install,
+        bounds_redirected,
         need_missing,
         named_twice,
     ):

@@ -117,7 +117,7 @@ def _build(
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
         verdict = python_has_wheel(build, wanted.python)
-        if verdict.status == "fail" and not wanted.spec and _precedes(wanted.python, build.framework, matrix):
+        if verdict.status == "fail" and not wanted.spec and wanted.python.release(2) < min(build.pythons):
             title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
             yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
             return
@@ -129,12 +129,6 @@ def _build(
             return
     yield from _around(build, wanted, found, request, subject, anew, matrix)
     yield from _numpy(build, wanted, found, subject, matrix)
-
-
-def _precedes(python: Version, framework: str, matrix: Matrix) -> bool:
-    """True for a Python before all that the known releases have files for: an older one than those may have some."""
-    known = [one for build in matrix.builds(framework) for one in build.pythons]
-    return bool(known) and python.release(2) < min(known)
 
 
 def _around(
