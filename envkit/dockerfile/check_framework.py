@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status

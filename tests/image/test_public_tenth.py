@@ -78,7 +78,7 @@ TOLD = {
 SILENT = {
     "a default": ("image.word-unknown", f'{PIP}ARG SDK=six\nRUN pip install "${{SDK}}"\n'),
     "a list": ("image.word-unknown", f"{PIP}RUN pip install -U -r list.txt\n"),
-    "an argument of the base": ("image.word-unknown", f'FROM $BASE\nARG SDK\nRUN pip install "${{SDK}}"\n'),
+    "an argument of the base": ("image.word-unknown", 'FROM $BASE\nARG SDK\nRUN pip install "${SDK}"\n'),
     "quotes": (
         "image.word-unknown",
         f"{PIP}RUN pip install accelerate==0.19.0\nRUN pip install 'accelerate>=0.20.2'\n",
