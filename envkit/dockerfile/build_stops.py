@@ -15,6 +15,7 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
 from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
+from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
@@ -56,6 +57,7 @@ from envkit.dockerfile.stops_programs import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
+from envkit.dockerfile.stops_quotes import bounds_redirected
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
@@ -170,6 +172,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         argument_wanted,
         argument_blank,
         argument_lost,
+        nothing_to_install,
+        bounds_redirected,
         need_missing,
         named_twice,
     ):

@@ -116,6 +116,10 @@ def _build(
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
         verdict = python_has_wheel(build, wanted.python)
+        if verdict.status == "fail" and not wanted.spec and wanted.python.release(2) < min(build.pythons):
+            title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
+            yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
+            return
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no matching package.", fix, anew)
         if verdict.status == "fail":  # pip stops there: of the rest, only an image without CUDA is a fault by itself

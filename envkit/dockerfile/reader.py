@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
@@ -62,7 +62,19 @@ def read_instructions(text: str) -> tuple[Instruction, ...]:
                 f"Write what is copied, and where to: {instruction.keyword} {instruction.text} .",
             )
         instructions.append(instruction)
+    _in_order(instructions)
     return tuple(instructions)
+
+
+def _in_order(instructions: Sequence[Instruction]) -> None:
+    """Raises SourceError for an instruction before the first FROM that is no ARG: the builder has no stage for it."""
+    first = next((at for at, one in enumerate(instructions) if one.keyword == "FROM"), 0)
+    early = next((one for one in instructions[:first] if one.keyword != "ARG"), None)
+    if early is not None:
+        raise SourceError(
+            f"line {early.line}: {early.keyword} stands before the first FROM, where only ARG may.",
+            "Move it behind FROM.",
+        )
 
 
 def _acts(instruction: Instruction) -> str:

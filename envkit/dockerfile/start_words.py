@@ -28,6 +28,12 @@ _SCRIPT_NAME = regex(r"[A-Za-z][\w-]{0,60}\.(?:py|sh)")
 _WITHOUT_SCRIPTS = regex(
     r"nvidia/cuda|ubuntu|debian|python|pytorch/pytorch|tensorflow/tensorflow|nvcr\.io/nvidia/(?:pytorch|tensorflow|cuda)"
 )
+_OF_UBUNTU = frozenset({"nvidia/cuda", "ubuntu"})
+_UBUNTU = regex(r"(?:^|ubuntu)2[0-9]\.04$")  # before, packages brought Python 2
+_BRINGS_PYTHON = regex(
+    r"python-is|/python\b|alternatives|conda|mamba|venv|virtualenv|\buv\b|pyenv|poetry|pixi|\.sh\b|\bmake\b|PATH|Python-"
+    r"|\bbin/?(?:\s|$)|\bpython2?(?:\.7)?(?:-dev|-minimal)?(?:\s|$)|\bnix\b|\bspack\b|from="
+)
 _INTO_PATH = regex(r"/s?bin\b|\bpip[\d.]* install [^\n]{0,200}(?:\s\.(?:\s|$)|-e )|setup\.py")
 _WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
 _PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
@@ -58,6 +64,15 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 impact="The container stops at once: executable file not found in $PATH.",
                 fix='Start it with its program, as in ["python3", "FILE.py"], or write the full path.',
             )
+        elif part is not None and alone and _lacks_python(part, chain):
+            yield stop(
+                faults.PROGRAM_MISSING,
+                "Ubuntu has python3, and nothing in this file brings a program python",
+                subject_of(part.line, part.keyword),
+                impact="The container stops at once: python is not found.",
+                fix="Write python3, or install python-is-python3.",
+                sources=("distribution-packages",),
+            )
         elif part is not None and alone:
             yield from _literal(part)
 
@@ -71,6 +86,17 @@ def _is_by_name(part: Instruction, chain: Sequence[BuildStage]) -> bool:
     if "PATH" in chain[-1].environment or any("PATH=" in text or _INTO_PATH.search(text) for text in texts):
         return False
     return not any("from" in one.flags for one in parts_of(chain, "COPY"))
+
+
+def _lacks_python(part: Instruction, chain: Sequence[BuildStage]) -> bool:
+    """True where a container of Ubuntu starts `python`, and nothing may have put one there."""
+    words = exec_form(part.text) or part.text.split()
+    base = image_name(chain[0].image)
+    if words[:1] != ["python"] or base.repository not in _OF_UBUNTU or not _UBUNTU.search(base.tag or ""):
+        return False
+    texts = [one.text for one in parts_of(chain, "RUN", "ENV", "SHELL", *COPIES)]
+    scripts = any(one.heredocs or "from" in one.flags for one in parts_of(chain, "RUN", *COPIES))
+    return not scripts and not any(_BRINGS_PYTHON.search(text) for text in texts)
 
 
 def _literal(part: Instruction) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ _IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow"})
 _TORCH = "torch"
 _SETUPTOOLS = "setuptools"
 _OF_TORCH = frozenset({"torchaudio", "torchvision"})  # each release is for one of torch
+_BY_NAME = frozenset({"mmcv-full"})  # nothing brings it, and it ended before the bound
 _MENDED = regex(r"\bsed\b[^\n]{0,400}(?:site|dist)-packages|functional_tensor|basicsr[-_]fixed")
 _WITH_IT = "which pip installs with it"
 _IN_BASE = "which is in the base image"
@@ -98,6 +99,8 @@ def _beside(row: NewerCompanion, ground: Ground) -> _Beside | None:
     if spec:
         found = _Beside(None, f"as {row.companion}{spec} asks") if _is_outside(spec, row) else None
         return found if ground.stock or row.companion not in _IN_CONDA else None
+    if row.companion in _BY_NAME:
+        return _Beside(None, "which is installed as well") if row.companion in named else None
     if row.companion in _OF_TORCH:
         return _of_torch(row, ground)
     if row.companion == _SETUPTOOLS:

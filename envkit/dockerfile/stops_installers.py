@@ -35,7 +35,8 @@ def glibc_of_installer(ground: Ground) -> Iterator[Finding]:
     system = ground.base.system
     if system is None or system.glibc is None:
         return
-    needs: InstallerGlibc | None = None
+    added = [*(text for _, text in ground.copies), *ground.environment.values()]
+    needs = next((row for row in read(InstallerGlibc) for text in added if row.address in text and "://" in text), None)
     for step in ground.steps:
         words = called(step.command)
         row = next(

@@ -17,6 +17,7 @@ _CUDA = "developer.download.nvidia.com/compute/cuda/repos/"
 _OLD = regex(r"compute/cuda/repos/[^\s/]+/[^\s/]+/7fa2af80\.pub")
 _NEW = regex(r"(?i)3bf863cc|cuda-keyring|allow-?insecure|trusted=|d42d0685")
 _REMOVED = regex(r"/etc/apt/sources\.list\.d/(?:cuda[\w.-]*|\*)")
+_PACKAGE = regex(r"(?:\S{0,80}/)?cuda-repo-[a-z]{1,12}\d{2,6}_\d[\w.-]{0,40}\.deb")  # the repository, but no key
 _ADDS = frozenset({"echo", "printf", "add-apt-repository", "apt-add-repository", "dpkg", "tee"})
 
 
@@ -32,6 +33,7 @@ def old_key(ground: Ground) -> Iterator[Finding]:
         words = called(command)
         known = known or any(_OLD.search(word) for word in words)
         added = added or (bool(words) and words[0] in _ADDS and any(_CUDA in word for word in words))
+        added = added or (words[:1] == ("dpkg",) and any(_PACKAGE.fullmatch(word) for word in words))
         if any(_REMOVED.fullmatch(word) for word in words) and words[:1] == ("rm",):
             added = False
         if (

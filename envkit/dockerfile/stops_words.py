@@ -30,6 +30,7 @@ _VERSION = regex(
     r"(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?(?:[-_.]?dev[-_.]?\d*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?)"
 )
 _OPERATOR = regex(r"===?|~=|!=|<=?|>=?")
+_DOTS = "..."  # left from an abridged text
 _LISTS = frozenset({"-r", "--requirement"})
 
 
@@ -139,7 +140,9 @@ def _unread(step: Step) -> Word | None:
 
 
 def _is_unread(word: str) -> bool:
-    """True for a name with bounds of which one is no version."""
+    """True for three dots, and for a name with bounds of which one is no version."""
+    if word == _DOTS:
+        return True
     found = _BOUNDED.fullmatch(word.partition(" #")[0].strip())
     if found is None or {"$", "`", "*"} & set(word.replace(".*", "")) or "/" in word:
         return False

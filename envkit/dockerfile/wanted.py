@@ -365,7 +365,10 @@ def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[Frame
     cuda = variant(wanted.variant)
     first = min((package_release(build).order for build in named if build.cuda == cuda), default=None)
     too_early = first is not None and all(package_release(build).order < first for build in fitting)
-    if cuda is not None and offered and cuda >= offered[0] and not too_early:
+    last = max((package_release(build).order for build in named if build.cuda == cuda), default=None)
+    too_late = last is not None and all(package_release(build).order > last for build in fitting)
+    given_up = too_late and wanted.package == "torch"  # each of its indexes ends once
+    if cuda is not None and offered and cuda >= offered[0] and not too_early and not given_up:
         title = f"Whether {wanted.package}{wanted.spec} was built for CUDA {cuda} is not known; it was built for {told}"
         return Problem(Status.UNKNOWN, title, "Check whether its index has that build.")
     return Problem(
