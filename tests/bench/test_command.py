@@ -164,7 +164,7 @@ def test_what_does_not_fit_a_processor_is_said(stand_in: str) -> None:
     words = ("fcn-r", "--device", "cpu", "--python", stand_in, "--precision", "tf32,bf16", "--threads", "1000")
     done = envkit("bench", *words, "--json")
     assert [row["id"] for row in json.loads(done.stdout)["measurements"]] == ["fcn-r.b1024.bf16"]
-    assert "tf32 is a precision of GPUs" in done.stderr and "1000 threads on" in done.stderr
+    assert "tf32 is a precision for GPUs" in done.stderr and "1000 threads on" in done.stderr
 
 
 def test_a_run_with_its_baseline_and_formats(stand_in: str, tmp_path: Path) -> None:

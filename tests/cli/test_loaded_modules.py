@@ -72,10 +72,10 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
         (["recommend"], 79),
-        (["resolve", "--framework", "pytorch"], 119),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 153),
+        (["resolve", "--framework", "pytorch"], 120),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 154),
         (["dockerfile", "--framework", "tensorflow"], 158),
-        (["explain", "no-gpu-on-pci"], 73),
+        (["explain", "no-gpu-on-pci"], 74),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

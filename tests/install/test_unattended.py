@@ -164,7 +164,7 @@ def test_a_kickstart_file_leaves_the_script_and_a_unit_for_the_first_boot(tmp_pa
 
 
 def test_a_kickstart_file_is_for_systems_that_are_installed_with_one() -> None:
-    with pytest.raises(RequestError, match="ubuntu22.04 is not installed from a kickstart file"):
+    with pytest.raises(RequestError, match="ubuntu22.04 does not install from kickstart files"):
         made("kickstart", "ubuntu22.04")
 
 

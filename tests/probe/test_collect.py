@@ -195,7 +195,7 @@ def test_a_driver_that_has_to_start_its_gpus_is_waited_for(
     environment = collect(SlowHost(files, queries={"nvml": nvml}), 0.2, driver_limit_s=option, tell=told.append)
     assert environment.gpus.known is answers
     assert any("Waiting for the driver" in line for line in told) is answers
-    assert any("asking the driver wakes it" in line for line in told) is ("D3cold" in str(files))
+    assert any("querying the driver wakes it" in line for line in told) is ("D3cold" in str(files))
     assert environment.driver.nvml.known is answers
 
 

@@ -146,7 +146,7 @@ def test_mxnet_on_python_3_12() -> None:
     assert any("no longer developed" in warning for warning in plan.warnings)
     assert offers(plan, "python") == ["3.11"]
     refused = refusal_of(ask("mxnet==1.9.1", python="3.12"))
-    assert "only for 3.6, 3.7, 3.8, 3.9, 3.10, 3.11" in refused.conflicts[0].detail
+    assert "only for 3.6, 3.7, 3.8, 3.9, 3.10, and 3.11" in refused.conflicts[0].detail
 
 
 def test_driver_384_81_with_pytorch_2() -> None:

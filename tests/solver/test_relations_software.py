@@ -34,7 +34,7 @@ def test_python_needs_a_wheel() -> None:
     torch = build("1.1.0", "9.0", pythons="2.7 3.5 3.6 3.7")
     assert python_has_wheel(torch, v("3.7")).status == "ok"
     refused = python_has_wheel(torch, v("3.10"))
-    assert refused.status == "fail" and "2.7, 3.5, 3.6, 3.7" in refused.detail and refused.sources == ("wheel",)
+    assert refused.status == "fail" and "2.7, 3.5, 3.6, and 3.7" in refused.detail and refused.sources == ("wheel",)
     assert python_has_wheel(torch, v("3.1")).status == "fail"  # 3.10 is no 3.1
     assert python_has_wheel(build(), v("3.7")).status == "unknown"
 

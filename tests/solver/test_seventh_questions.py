@@ -30,7 +30,7 @@ def _answer(request: Request) -> Plan | NoPlan:
             ask("pytorch==2.6.0"),
             [
                 "PyTorch 2.6.0 is built for CUDA 11.8 (cuDNN 9.1, driver 450.80.02 or newer), 12.4 (cuDNN 9.1",
-                "for Python 3.9, 3.10, 3.11, 3.12, 3.13",
+                "for Python 3.9, 3.10, 3.11, 3.12, and 3.13",
                 "releases that match PyTorch 2.6.0: torchvision 0.21.0, torchaudio 2.6.0",
             ],
         ),

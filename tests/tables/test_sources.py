@@ -63,8 +63,8 @@ def test_every_row_names_its_source(file: str) -> None:
 
 def test_every_source_is_named_and_can_be_looked_up() -> None:
     used = {key for file in FILES for row in rows_of(file) for key in getattr(row, "sources", ())}
-    formulas = "".join(path.read_text() for path in (ENVKIT / "advice").glob("*.py"))
-    used |= {key for key in sources() if f'"{key}"' in formulas}
+    rules = "".join(path.read_text() for folder in ("advice", "dockerfile") for path in (ENVKIT / folder).glob("*.py"))
+    used |= {key for key in sources() if f'"{key}"' in rules}
     assert set(sources()) == used
     for source in sources().values():
         assert source.title

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PACKAGE, PATH, PYTHON, Command, Word, fixed, run
+from envkit.checks.engine.command import FILE, NAME, PACKAGE, PATH, PYTHON, Command, Word, fixed, run
 from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -117,7 +117,7 @@ def _with_another_name(environment: Environment) -> Remedy:
     return Remedy(
         f"{words} In the directory of {module}.py, the command gives it another name; then delete the directory "
         f"__pycache__ (Python 2: {module}.pyc) next to it, and start the program again. Nothing has to be installed.",
-        (run(*verb, f"{module}.py", f"my_{module}.py"),),
+        (run(*verb, FILE(f"{module}.py"), FILE(f"my_{module}.py")),),
     )
 
 

@@ -69,10 +69,10 @@ def _mmcv(environment: Environment, python: PythonEnvironment) -> Remedy:
     lite = "mmcv" if full == "mmcv-full" else "mmcv-lite"
     pinned = f"{full}=={version}" if version else "mmcv-full"
     return Remedy(
-        f"The package {lite} has no operators: replace it by {pinned}, which has them."
+        f"The package {lite} has no operators: replace it with {pinned}, which has them."
         + ("" if wheel else " Without a wheel for your torch, pip compiles it, which takes minutes and needs nvcc."),
         (
-            pip(python, "uninstall", "-y", lite),
+            pip(python, "uninstall", "-y", REQUIREMENT(lite)),
             wheel if wheel is not None else pip(python, *_WITHOUT, REQUIREMENT(pinned)),
         ),
     )
