@@ -61,9 +61,10 @@ told_by_program(
         "MIG mode or its instances cannot be changed as they are",
         impact="The GPU keeps its old mode and instances.",
         remedy="A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
-        "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The "
-        "first two commands do that for all GPUs, so write down the layout before (nvidia-smi -L). Then change the mode and reset the GPU, or reboot where a virtual machine may not reset it. The "
-        "last command lists how many instances of each profile still fit.",
+        "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The first "
+        "two commands do that for all GPUs, so write down the layout first (nvidia-smi -L). Then change the mode and "
+        "reset the GPU, or reboot where a virtual machine may not reset it. The last command lists how many instances "
+        "of each profile still fit.",
         steps=(
             fixed("sudo nvidia-smi mig -dci"),
             fixed("sudo nvidia-smi mig -dgi"),
