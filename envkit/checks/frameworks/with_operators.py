@@ -12,11 +12,11 @@ from envkit.model import Environment, PythonEnvironment
 
 _ID = "extension-without-operators"
 _WITHOUT = ("install", "--no-build-isolation")
-_BY_GIT = {  # the module that is missing, and where pip builds it from
-    "tinycudann": "git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
-    "nvdiffrast": "git+https://github.com/NVlabs/nvdiffrast",
-    "fused_ssim": "git+https://github.com/rahul-goel/fused-ssim",
-    "pointnet2_ops": "git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",
+_BY_GIT = {  # the module that is missing, and the words that name where pip builds it from
+    "tinycudann": ("git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",),
+    "nvdiffrast": ("git+https://github.com/NVlabs/nvdiffrast",),
+    "fused_ssim": ("git+https://github.com/rahul-goel/fused-ssim",),
+    "pointnet2_ops": ("git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",),
 }
 _BY_FOLDER = {"diff_gaussian_rasterization": "diff-gaussian-rasterization", "simple_knn": "simple-knn"}
 
@@ -36,7 +36,7 @@ def compiled_again(environment: Environment, text: str) -> Remedy | None:
     if source := _BY_GIT.get(module):
         return Remedy(
             f"{module} is built from its source, in the environment of your torch, with nvcc of torch's CUDA.",
-            (pip(python, *_WITHOUT, source),),
+            (pip(python, *_WITHOUT, *source),),
         )
     if folder := _BY_FOLDER.get(module):
         return Remedy(
