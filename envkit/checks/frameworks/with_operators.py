@@ -18,7 +18,10 @@ _BY_GIT = {  # the module that is missing, and the words that name where pip bui
     "fused_ssim": ("git+https://github.com/rahul-goel/fused-ssim",),
     "pointnet2_ops": ("git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",),
 }
-_BY_FOLDER = {"diff_gaussian_rasterization": "diff-gaussian-rasterization", "simple_knn": "simple-knn"}
+_BY_FOLDER = {
+    "diff_gaussian_rasterization": ("./submodules/diff-gaussian-rasterization",),
+    "simple_knn": ("./submodules/simple-knn",),
+}
 
 
 def compiled_again(environment: Environment, text: str) -> Remedy | None:
@@ -44,7 +47,7 @@ def compiled_again(environment: Environment, text: str) -> Remedy | None:
             "same CUDA. If the directory is empty, the first command fetches it.",
             (
                 fixed("git submodule update --init --recursive"),
-                pip(python, *_WITHOUT, f"./submodules/{folder}"),
+                pip(python, *_WITHOUT, *folder),
             ),
         )
     return None
