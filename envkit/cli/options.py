@@ -61,7 +61,7 @@ _OPTIONS = [
         "--cudnn",
         metavar="SPEC",
         shell_complete=complete_cudnn,
-        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it into the toolkit directory.",
+        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it in the toolkit directory.",
     ),
     click.option("--python", metavar="SPEC", shell_complete=complete_python, help="Python version, e.g. 3.10."),
     click.option(
@@ -78,7 +78,7 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME_OR_CC",
         shell_complete=complete_gpu,
-        help="GPU, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must work on all of them.",
+        help="GPU, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must work on every GPU given.",
     ),
     click.option("--driver", metavar="VERSION", help="Driver version that the plan must work with, e.g. 550.54.15."),
     click.option(
@@ -101,7 +101,7 @@ _OPTIONS = [
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL set an image's package mirrors; install scripts "
+        help="Use a mirror for a download host. apt=URL and yum=URL set the package mirrors of an image; install scripts "
         "leave the machine's unchanged. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),

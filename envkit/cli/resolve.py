@@ -33,8 +33,8 @@ Examples:
     type=click.Choice(FORMATS),
     metavar="NAME",
     help=(
-        f"Output format: {FORMATS[0]} or {FORMATS[1]}, or the commands or the file to install the plan with "
-        f"{', '.join(FORMATS[2:-1])}, or {FORMATS[-1]}. [default: text]"
+        f"Output format: {FORMATS[0]} or {FORMATS[1]}; or {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for the commands "
+        "or the file that installs the packages. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
@@ -42,7 +42,7 @@ Examples:
 def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> int:
     """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
-    The plan ends with the commands that install it.
+    The plan ends with the commands that carry it out.
     """
     from envkit.base.settings import Mirrors
     from envkit.base.shown import shown_lines

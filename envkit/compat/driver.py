@@ -142,7 +142,7 @@ def driver_runs_cuda(
 def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, data_center: bool) -> str:
     cuda, native, minor = floors.cuda, floors.native, floors.minor_version
     if level is DriverVerdict.NATIVE:
-        return f"driver {driver} supports CUDA {cuda} natively (CUDA {cuda} needs {native} or newer)"
+        return f"driver {driver} supports CUDA {cuda} natively (native support needs {native} or newer)"
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "

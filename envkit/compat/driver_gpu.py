@@ -87,9 +87,10 @@ def _by_family(family: str | None, label: str, number: int, tables: Tables) -> t
     if family is None or not supporting:
         return "unknown", f"the family of {label} is not known"
     own = next((row for row in listing if row.branch == number), None)
-    supported = f"driver branch {number} supports {label}, of the {family} family"
+    article = "an" if family[:1] in "AEIOU" else "a"
+    supported = f"driver branch {number} supports {label}, {article} {family} GPU"
     refused = (
-        f"driver branch {number} does not support {label}, of the {family} family; branches {_span(supporting)} do"
+        f"driver branch {number} does not support {label}, {article} {family} GPU; branches {_span(supporting)} do"
     )
     if own is not None:
         return ("ok", supported) if number in supporting else ("fail", refused)
@@ -144,7 +145,7 @@ def last_driver_runs_cuda(
         detail = f"the minimum driver is not known for CUDA {cuda}"
         return Verdict("gpu-last-driver", "unknown", detail, sources)
     if runs:
-        detail = f"driver branch {last_branch}, the last one for {name}, is new enough for CUDA {cuda}"
+        detail = f"driver branch {last_branch}, the last one that supports {name}, is new enough for CUDA {cuda}"
         return Verdict("gpu-last-driver", "ok", detail, sources)
     detail = f"CUDA {cuda} needs driver {floors.lowest}, but R{last_branch} is the last driver branch for {name}"
     return Verdict("gpu-last-driver", "fail", detail, sources)

@@ -29,7 +29,7 @@ def numpy_meets(
     wish = _readable(asked or "")
     if spec is None or wish is None:
         return None
-    title = f"{build.named} needs numpy{build.numpy}"
+    title = f"{build.named} requires numpy{build.numpy}"
     if not some_version_meets((spec, wish)):
         return Verdict(RELATION, "fail", f"{title}, but numpy{asked} is also requested", build.sources)
     beyond = _first_beyond(spec, wish)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of, requirements_of, rows_allowed
 from envkit.compat.software import some_version_meets
@@ -49,11 +50,11 @@ def package_has_wheel(
     sources = tuple(dict.fromkeys(key for row in rows for key in row.sources))
     if any(row.source and _allowed(row, python) for row in rows):
         what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
-        detail = f"{asked} has no wheel {what}: pip compiles it from source, with the machine's compiler and CUDA"
+        detail = f"{asked} has no wheel {what}, so pip compiles it from source, with the machine's compiler and CUDA"
         return Verdict("package-compiled", "unknown", detail, sources)
     if pythons not in ("", EVERY) and python is not None:
         relation = "python-has-wheel"
-        detail = f"{asked} has wheels for {target} only for Python {pythons}, not {python}"
+        detail = f"{asked} has no {target} wheel for Python {python}, only for {series(pythons.split(', '))}"
     elif python is not None and (pythons or any(row.source for row in rows)):
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:

@@ -154,7 +154,7 @@ def wheels_share_libraries(
     wanted, others = (requirements_of(row.requires or ()) for row in known)
     clash = clash_of(wanted, others, tables.package_files)
     if clash is None:
-        detail = f"{names[0]} and {names[1]} require compatible CUDA library packages"
+        detail = f"the CUDA library packages required by {names[0]} and {names[1]} are compatible"
         return Verdict(relation, "ok", detail, sources)
     one, other, file = clash
     why = f"both packages write {file}" if file else "an environment can contain only one version of a package"

@@ -155,8 +155,9 @@ def came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
 
 
 def _instead(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> str:
-    known = "; ".join(_known_to_fit(system, toolkit, toolkits))
-    return f". Supported combinations: {known}" if known else ""
+    known = list(_known_to_fit(system, toolkit, toolkits))
+    what = "combination" if len(known) == 1 else "combinations"
+    return f". Supported {what}: {'; '.join(known)}" if known else ""
 
 
 def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:
@@ -183,5 +184,5 @@ def image_fits(tag: ImageTag) -> Verdict:
         fate = "was deleted" if tag.state == "deleted" else "never existed"
         return Verdict("image-on-os", "fail", f"{name} {fate}", tag.sources)
     if tag.state == "unsupported":
-        return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
+        return Verdict("image-on-os", "warn", f"{name} is no longer supported and may be deleted", tag.sources)
     return Verdict("image-on-os", "unknown", f"{name} exists, but its support status is not known", tag.sources)

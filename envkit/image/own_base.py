@@ -115,7 +115,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
         told = {
             "deleted": "was deleted from its registry: the build works only on machines that still have a copy",
             "never": "never existed",
-            "unsupported": "is past its end of support and may be deleted",
+            "unsupported": "is no longer supported and may be deleted",
             "": "is not a tag known to envkit, and may not exist",
         }.get(state)
         if told:

@@ -74,7 +74,9 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
     """The findings, with the change that takes them away as the fix of each fault."""
     if change is None:
         return findings
-    remedy = Remedy(f"Change the file to use {_list_told(change.told)}. Run again with --fix to see the whole change.")
+    remedy = Remedy(
+        f"Change the file to use {_list_told(change.told)}. Run this command again with --fix to see all the changes."
+    )
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
 
 

@@ -78,7 +78,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         if apart:
             needed = f"CUDA {build.cuda}{cudnn}"
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {' and '.join(apart)}"
-            impact = f"Unless the system has {needed}, it reports a missing library and runs on the CPU."
+            impact = f"Unless the system has {needed}, the framework reports a missing library and runs on the CPU."
             remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(

@@ -107,7 +107,9 @@ def _summary(found: Difference, page: Page) -> Iterator[str]:
         parts += [many(len(ids) - unsure, f"new {word}")] if len(ids) > unsure else []
         parts += [f"{many(unsure, word)} not checked in OLD"] if unsure else []
     parts += [f"{len(found.gone)} gone"] if found.gone else []
-    parts += [f"{many(len(found.not_judged), 'problem')} from OLD not checked in NEW"] if found.not_judged else []
+    parts += (
+        [f"{many(len(found.not_judged), 'problem')} from OLD could not be checked in NEW"] if found.not_judged else []
+    )
     none = "No relevant changes in what both sides show." if found.not_compared else "No relevant changes."
     yield page.head(", ".join(parts) + "." if parts else none)
 

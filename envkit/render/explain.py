@@ -47,7 +47,7 @@ def _place(check: Check) -> list[str]:
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         parts += _row(
-            "Order", f"Reported as a consequence if any of these checks fails: {', '.join(check.explained_by)}"
+            "Causes", f"If one of these checks fails, this problem is its consequence: {', '.join(check.explained_by)}"
         )
     return parts
 

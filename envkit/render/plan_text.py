@@ -50,7 +50,7 @@ def _setting(setting: Setting) -> Iterator[str]:
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
     """What is above the commands: which Python pip's are for."""
     python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
-    return f"To install, run in a Python {python.release(2)} environment" if python is not None else "To install"
+    return f"To install, run this in a Python {python.release(2)} environment:" if python is not None else "To install:"
 
 
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
@@ -64,8 +64,8 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
     if reasons or (plan.verdicts and verbose):
         yield ""
         yield "Why these versions"
-        for verdict in reasons:
-            yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
+        for mark, detail in dict.fromkeys((_mark(verdict), verdict.detail) for verdict in reasons):
+            yield from hang(f"  {mark:<5}", detail)
         if verbose:
             keys = (key for verdict in plan.verdicts for key in verdict.sources)
             yield from ("", "Sources")

@@ -84,7 +84,11 @@ def _of_release(one: _Subject) -> Iterator[str]:
     parts = series(f"{cuda}{_needs(cuda, one)}" for cuda in cudas)
     pythons = listed(python for build in one.wanted for python in build.pythons)
     releases = releases_of(one.wanted)
-    number = str(releases[0]) if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+    number = (
+        str(releases[0])
+        if len(releases) == 1
+        else f"{releases[0]} {'and' if len(releases) == 2 else 'to'} {releases[-1]}"
+    )
     are = "is" if len(releases) == 1 else "are"
     yield f"{one.title} {number} {are} built for CUDA {parts}" + (f", and for Python {pythons}" if pythons else "")
 

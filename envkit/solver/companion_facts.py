@@ -44,7 +44,7 @@ def _made_for(framework: str, package: str, release: Version, request: Request) 
         brought = [line for line in brought if not line.startswith("triton")]
     found = [made for name in names if (made := _newest_made(name, package, release))]
     if found or brought:
-        each = ", ".join((*found, *brought))
+        each = ", ".join((*found, *(line.replace("==", " ") for line in brought)))
         yield f"releases that match {framework_title(framework)} {release}: {each}"
 
 

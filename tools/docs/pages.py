@@ -106,7 +106,7 @@ def _check(check: Check | ImageFault) -> list[str]:
         lines.append(f"- Needs: {TIERS[check.tier]}")
         if check.explained_by:
             lines.append(
-                "- Reported as a consequence if any of these checks fails: "
+                "- If one of these checks fails, this problem is its consequence: "
                 + ", ".join(f"`{cause}`" for cause in check.explained_by)
             )
     if check.fix:

@@ -69,7 +69,7 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     return Remedy(
-        "Re-create the container with a GPU. The command is for Docker; with Podman, use podman run --device "
+        "Re-create the container with a GPU. The command below is for Docker; with Podman, use podman run --device "
         "nvidia.com/gpu=all IMAGE.",
         (fixed("docker run --gpus all IMAGE"),),
     )

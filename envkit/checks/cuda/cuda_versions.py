@@ -53,8 +53,8 @@ NO_DRIVER = (
 
 
 _OF_A_PACKAGE = (
-    "The framework itself works with this driver, so leave it as it is. To keep the driver, install a release of the "
-    "package that does not call this function yet, such as the one that worked before."
+    "Do not change the framework, because it works with the installed driver. To keep that driver instead, install an "
+    "older release of the package in the error message, one that does not call this function."
 )
 
 
@@ -147,7 +147,7 @@ def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:
 _TOO_OLD = Fault(
     "driver-too-old-for-runtime",
     "The NVIDIA driver is too old for the CUDA version of the framework",
-    impact="The framework cannot use the GPU; it fails or falls back to the CPU.",
+    impact="The program cannot use the GPU; it fails or falls back to the CPU.",
     remedy=_newer_or_older,
 )
 _PTX = Fault(

@@ -394,6 +394,6 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
         yield _WRAPPER.found(
             evidence,
             title=f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
-            impact=f"Build systems infer {guessed} as the toolkit root and cannot find the CUDA headers.",
+            impact=f"Build systems infer that {guessed} is the toolkit root and cannot find the CUDA headers.",
             remedy=Remedy("Point builds at the real toolkit.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

@@ -247,8 +247,8 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
         f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from the "
         "CUDA release that torch was built with, and takes a long time. Installing a wheel of the same release from "
         "the project's release page is faster, but its file name must match the installed torch, CUDA, and Python "
-        "versions and the C++ ABI, all of which the last command prints. If you uninstall the extension, most programs "
-        "fall back to a slower path.",
+        "versions and the C++ ABI, all of which the last command prints. Alternatively, uninstall the extension: most "
+        "programs then fall back to a slower code path.",
         (
             *forced,
             export("MAX_JOBS", "4"),

@@ -73,7 +73,7 @@ _NO_WINDOW = Fault(
 _SMALL_WINDOWS = Fault(
     "resizable-bar-off",
     "Resizable BAR is off",
-    impact="Copies between GPUs and from network cards can be slower; programs that use one GPU are not affected.",
+    impact="Copies between GPUs and from network cards can be slower; programs that use only one GPU are not affected.",
     remedy="Enable 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.",
     status=Status.WARN,
 )

@@ -89,8 +89,8 @@ _ACS = Fault(
 _IOMMU = Fault(
     "iommu-translation-hang",
     "The IOMMU translates GPU-to-GPU traffic",
-    impact="GPU-to-GPU transfers may hang or corrupt data; programs that use one GPU are not affected.",
-    remedy="Set the kernel option iommu=pt and reboot.",
+    impact="GPU-to-GPU transfers may hang or corrupt data; programs that use only one GPU are not affected.",
+    remedy="Add the kernel parameter iommu=pt and reboot.",
     actions=("iommu",),
 )
 

@@ -37,7 +37,7 @@ def _counted(names: list[str]) -> str:
 
 def _attach(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
-        return Remedy("Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type).")
+        return Remedy("Attach a GPU to the virtual machine (use PCI passthrough or a GPU instance type).")
     if given := other_vendor(environment):
         return given
     return Remedy(

@@ -177,7 +177,7 @@ _NO_HEADERS = Fault(
 )
 _NOT_BUILT = Fault(
     "dkms-build-failed",
-    "DKMS could not build the driver's module",
+    "DKMS could not build the driver's kernel module",
     impact=_NO_MODULE,
     remedy=_built_again,
 )

@@ -110,7 +110,7 @@ def newer_driver(
     if branch is None:
         words = f"No driver for these GPUs runs CUDA {cuda.release(2)}." if cuda else "Update the driver."
         return Remedy(f"{words} {otherwise}")
-    runs = f"which runs CUDA {branch.driver_cuda_version}"
+    runs = f"which supports CUDA {branch.driver_cuda_version}"
     if not any(gpu.models for gpu in seen_gpus(environment, matrix)):
         otherwise = f"First check that it still supports your GPU (envkit matrix gpus). {otherwise}"
     if driver_platform(environment) != "linux":

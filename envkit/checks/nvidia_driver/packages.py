@@ -233,7 +233,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     broken = tuple(package for package in packages if _HALF_DONE.search(package.state))
     origins = {package.origin for package in packages if package.origin}
     if broken and seen(environment, "dkms-build-failed", "dkms", "conftest", "exit-status", "package"):
-        words = "the packages cannot be finished, because DKMS could not build the driver's module"
+        words = "the packages cannot be finished, because DKMS could not build the driver's kernel module"
         yield skip(f"{words}: {', '.join(package.name for package in broken[:4])}")
     elif broken:
         yield _MIXED.found(

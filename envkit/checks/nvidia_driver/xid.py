@@ -63,7 +63,7 @@ _NOT_STARTED = Fault(
 _OTHER = Fault(
     "xid-other",
     "The driver reported a GPU error (Xid)",
-    impact="The program running on the GPU was probably stopped.",
+    impact="The program running on the GPU was probably terminated.",
     remedy="The fix depends on the Xid number: see the finding.",
     actions=("kernel-log",),
     status=Status.WARN,
