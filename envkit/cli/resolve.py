@@ -33,8 +33,8 @@ Examples:
     type=click.Choice(FORMATS),
     metavar="NAME",
     help=(
-        f"Output format: {FORMATS[0]} or {FORMATS[1]}; or {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for the commands "
-        "or the file that installs the packages. [default: text]"
+        f"Output format: {FORMATS[0]} or {FORMATS[1]}; or {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for the "
+        "commands or the file that installs the packages. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
