@@ -26,7 +26,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
         (
             "tensorflow==2.17.0\ntensorflow-addons==0.23.0",
             "--python 3.12",
-            "only for Python 3.9, 3.10, 3.11, not 3.12",
+            "for Python 3.12, only for 3.9, 3.10, and 3.11",
             "Use Python 3.9, 3.10, 3.11",
         ),
         ("tensorflow==2.16.1\ntensorflow-addons==0.23.0", "--python 3.11", "Keras 3", "TensorFlow 2.15 or older"),
@@ -64,7 +64,7 @@ def findings_on(text: str, target: str, folder: Path) -> tuple[Finding, ...]:
         (
             "torch==1.13.1\ntorchvision==0.14.1",
             "--os windows --python 3.11",
-            "torch==1.13.1 has wheels for Windows only for Python 3.7, 3.8, 3.9, 3.10, not 3.11",
+            "torch==1.13.1 has no Windows wheel for Python 3.11, only for 3.7, 3.8, 3.9, and 3.10",
             "torch==2.0.0",
         ),
         (
