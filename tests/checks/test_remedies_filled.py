@@ -63,7 +63,6 @@ def of_text(text: str, check: str) -> Remedy:
         ("22-27", "cpu-only-wheel", ["whl/cu126"]),
         ("21-33", "container-loses-gpu", ["docker restart gpu-exporter"]),
         ("17-32", "build-out-of-memory", ["cmake --build build --parallel 2"]),
-        ("16-11", "libcudart-missing", ["nvidia-nccl-cu"]),
         ("15-16", "cudnn-missing", ["ln -sf", 'export LD_LIBRARY_PATH="$HOME/cudnn-lib:']),
         (
             "15-27",

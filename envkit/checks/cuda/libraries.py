@@ -50,7 +50,7 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         return _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
-    if wanted.isdigit() and built and wanted not in built and "nccl" not in library:  # NCCL is of no one CUDA
+    if wanted.isdigit() and built and wanted not in built:
         return of_other_cuda(environment, wanted, ", ".join(sorted(built)))
     if set_of_onnx := libraries_of_onnx(environment, matrix, said(environment, "libcudart-missing"), wanted):
         return set_of_onnx

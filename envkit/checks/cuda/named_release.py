@@ -169,15 +169,19 @@ def patched_by_poetry(environment: Environment, matrix: Matrix) -> Remedy | None
     told = Version.find(named(seen(environment, _ID, "detail-poetry"), "version") or "")
     if told is None or "poetry" not in managers(environment):
         return None
-    line = sorted({row.version for row in matrix.builds("pytorch") if row.version.release(2) == told.release(2)})
-    others = [version for version in line if version > told] or [version for version in line if version < told]
+    rows = sorted(
+        (row for row in matrix.builds("pytorch") if row.version.release(2) == told.release(2)),
+        key=lambda row: row.version,
+    )
+    others = [row for row in rows if row.version > told] or [row for row in rows if row.version < told]
     if not others:
         return None
+    words = tuple(map(REQUIREMENT, (f"torch=={others[0].version}", *others[0].companions)))
     return Remedy(
         f"torch {told} is installed without the wheels of CUDA's libraries: the metadata that Poetry read for it names "
-        f"none. {others[0]} names them; nothing has to be set in LD_LIBRARY_PATH.",
+        f"none. {others[0].version} names them; nothing has to be set in LD_LIBRARY_PATH.",
         (
-            run("poetry", "add", REQUIREMENT(f"torch=={others[0]}")),
+            run("poetry", "add", *words),
             run("poetry", "run", "python", "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())"),
         ),
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, URL
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, pip
-from envkit.model import Environment
+from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
 
 
 def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy | None:
@@ -19,11 +20,12 @@ def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> 
     if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
         return None
     cuda, newest = limit("cuda-of-most-gpus"), limit("cuda-of-blackwell")
-    url = _index(matrix, f"cu{cuda.release(2)}".replace(".", ""))
-    other = f"cu{newest.release(2)}".replace(".", "")
-    if not url:
-        return None
     python = first_python(environment)
+    row = _newest(matrix, f"cu{cuda.release(2)}".replace(".", ""), python)
+    other = f"cu{newest.release(2)}".replace(".", "")
+    if row is None:
+        return None
+    words = map(REQUIREMENT, (f"torch=={row.version}", *row.companions))
     return Remedy(
         f"{given.advice} The text names no GPU: the builds for CUDA {cuda} run on every card from Maxwell to Hopper "
         f"with a driver that runs CUDA {cuda.major}; for an RTX 50 or another Blackwell card, write {other} instead of "
@@ -31,12 +33,14 @@ def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> 
         "of the GPU, the last command names exact releases.",
         (
             pip(python, "uninstall", "-y", *map(NAME, TORCH_PACKAGES)),
-            pip(python, "install", *map(NAME, TORCH_PACKAGES), "--index-url", URL(url)),
+            pip(python, "install", *words, "--index-url", URL(row.index_url or "")),
             *given.steps,
         ),
     )
 
 
-def _index(matrix: Matrix, tag: str) -> str:
-    rows = (row.index_url or "" for row in matrix.builds("pytorch"))
-    return next((url for url in rows if url.endswith(f"/{tag}")), "")
+def _newest(matrix: Matrix, tag: str, python: PythonEnvironment) -> FrameworkBuild | None:
+    """The newest build on an index for this Python, or for any where its version is not known."""
+    own = python.version.release(2) if python.version is not None else None
+    rows = [row for row in matrix.builds("pytorch") if row.companions and (row.index_url or "").endswith(f"/{tag}")]
+    return max((row for row in rows if own is None or own in row.pythons), key=lambda row: row.version, default=None)
