@@ -67,6 +67,11 @@ class Version:
         """The first `count` numbers as a version: CUDA 12.4.1 belongs to 12.4."""
         return Version.of(*(self.parts + (0,) * count)[:count])
 
+    @property
+    def line(self) -> Version:
+        """The release line, 12.4 of 12.4.1; a whole major version, such as 12, stays itself."""
+        return self.release(2) if len(self.parts) > 1 else self
+
     @classmethod
     def of(cls, *parts: int) -> Version:
         """The version with these numbers."""
@@ -127,6 +132,11 @@ class ComputeCapability:
             raise ValueError(f"not a compute capability: {text!r}")
         groups = [group for group in match.groups() if group is not None]
         return cls(int(groups[0]), int(groups[1]), groups[2])
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """What compares, whatever a target is specific to."""
+        return self.major, self.minor
 
     @property
     def sm(self) -> str:

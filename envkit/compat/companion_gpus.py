@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.compat.capability import plain
 from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -24,8 +23,8 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
     rows = (row for row, _ in _allowed(package, spec))
-    lowest = min(rows, key=lambda row: plain(row.min_compute_capability), default=None)
-    if lowest is None or plain(gpu) >= plain(lowest.min_compute_capability):
+    lowest = min(rows, key=lambda row: row.min_compute_capability.numbers, default=None)
+    if lowest is None or gpu.numbers >= lowest.min_compute_capability.numbers:
         return None
     needs = f"needs compute capability {lowest.min_compute_capability} or higher"
     return Verdict(

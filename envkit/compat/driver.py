@@ -57,11 +57,6 @@ def first_branch_floor(cuda: Version, tables: Tables) -> Version | None:
     return None
 
 
-def compat_line(cuda: Version) -> Version:
-    """The release line of a CUDA version, for which there is one cuda-compat package; a whole major stays itself."""
-    return cuda.release(2) if len(cuda.parts) > 1 else cuda
-
-
 def compat_branches(line: Iterable[Toolkit]) -> tuple[int, ...] | None:
     """The driver branches that the cuda-compat package of a CUDA release line takes; None where none is recorded.
 
@@ -127,13 +122,19 @@ def branch_of(driver: Version, tables: Tables, platform: str = "linux") -> Drive
     return next((row for row in tables.driver_branches if row.branch == number), None)
 
 
+def reported_cuda(driver: Version, tables: Tables, platform: str = "linux") -> Version | None:
+    """The CUDA version that a driver reports; None where its branch is not in the table."""
+    branch = branch_of(driver, tables, platform)
+    return branch.driver_cuda_version if branch is not None else None
+
+
 def driver_runs_cuda(
     driver: Version, cuda: Version, tables: Tables, *, data_center: bool = False, platform: str = "linux"
 ) -> Verdict:
     """The verdict on one driver and one CUDA version or release line, in `DriverVerdict`'s words."""
     floors = driver_floors(cuda, tables, platform)
     data_center = data_center and platform not in WINDOWS_DRIVERS
-    compat = compat_branches(toolkits_of(compat_line(cuda), tables)) if data_center else None
+    compat = compat_branches(toolkits_of(cuda.line, tables)) if data_center else None
     level = driver_level(driver, floors, branch_of(driver, tables, platform), data_center, compat)
     sources = sources_of(toolkits_of(cuda, tables))
     return Verdict("driver-runs-cuda", level.value, _driver_detail(driver, floors, level, data_center), sources)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from enum import Enum
 
 from envkit.base.versions import ComputeCapability, Version
-from envkit.compat.capability import plain
 from envkit.compat.cuda_line import sources_of, toolkits_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -39,7 +38,7 @@ def code_match(
         return match
     if any(_ptx_fits(gpu, target) for target in ptx or ()):
         return CodeMatch.JIT
-    if minimum is not None and plain(gpu) < plain(minimum):
+    if minimum is not None and gpu.numbers < minimum.numbers:
         return CodeMatch.NONE
     return CodeMatch.UNKNOWN if sass is None or ptx is None else CodeMatch.NONE
 
@@ -57,10 +56,10 @@ def _sass_match(gpu: ComputeCapability, targets: Iterable[ComputeCapability]) ->
 
 def _ptx_fits(gpu: ComputeCapability, target: ComputeCapability) -> bool:
     if target.specific == "a":
-        return plain(gpu) == plain(target)
+        return gpu.numbers == target.numbers
     if target.specific == "f":
         return target.major == gpu.major and target.minor <= gpu.minor
-    return plain(target) <= plain(gpu)
+    return target.numbers <= gpu.numbers
 
 
 def gpu_runs_build(
@@ -129,7 +128,7 @@ class ToolkitMatch(str, Enum):
 def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
     """How one toolkit knows a GPU: its compiler's targets, and with them the code inside its libraries."""
     low, high = toolkit.min_compute_capability, toolkit.max_compute_capability
-    if low is not None and plain(gpu) < plain(low):
+    if low is not None and gpu.numbers < low.numbers:
         return ToolkitMatch.DROPPED
     if toolkit.compute_capabilities is None:
         return _bounded_match(gpu, low, high)
@@ -144,7 +143,7 @@ def _bounded_match(
 ) -> ToolkitMatch:
     if low is None or high is None:
         return ToolkitMatch.UNKNOWN
-    if plain(gpu) <= plain(high):
+    if gpu.numbers <= high.numbers:
         return ToolkitMatch.TARGET
     return ToolkitMatch.BINARY if gpu.major == high.major else ToolkitMatch.TOO_NEW
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from envkit.base.versions import Version
 from envkit.compat.cuda_line import toolkits_of
-from envkit.compat.driver import branch_of
+from envkit.compat.driver import reported_cuda
 from envkit.compat.tables import Tables
 from envkit.tables.images import GeforceBranches
 from envkit.tables.loader import read
@@ -25,12 +25,6 @@ class Card(Protocol):
     @property
     def data_center(self) -> bool:
         """Whether it is a data center model."""
-
-
-def reported_cuda(driver: Version, tables: Tables) -> Version | None:
-    """The CUDA version that a driver reports."""
-    branch = branch_of(driver, tables)
-    return branch.driver_cuda_version if branch is not None else None
 
 
 def image_admits(cuda: Version, driver: Version, gpus: Iterable[Card], tables: Tables) -> bool | None:

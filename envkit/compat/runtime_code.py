@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from envkit.base.versions import ComputeCapability, VersionSpec
-from envkit.compat.capability import plain
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 from envkit.tables.ways import RuntimeCode
@@ -27,7 +26,7 @@ def _is_of(row: RuntimeCode, build: FrameworkBuild) -> bool:
 
 def _is_for(row: RuntimeCode, gpu: ComputeCapability) -> bool:
     first, last = row.first_capability, row.last_capability
-    return (first is None or plain(gpu) >= plain(first)) and (last is None or plain(gpu) <= plain(last))
+    return (first is None or gpu.numbers >= first.numbers) and (last is None or gpu.numbers <= last.numbers)
 
 
 @cache

@@ -9,7 +9,8 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.containers.image_requirements import brand_of, requirement_met
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.image_driver import image_admits, reported_cuda
+from envkit.compat.driver import reported_cuda
+from envkit.compat.image_driver import image_admits
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.solver.request import Request

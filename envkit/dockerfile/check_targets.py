@@ -10,7 +10,6 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, TITLE, VERSION, Word, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
-from envkit.compat.capability import plain
 from envkit.compat.driver import driver_floors, driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_driver
 from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
@@ -51,7 +50,7 @@ def container_targets(found: Contents, request: Request) -> Iterator[Finding]:
     if row is None:
         return
     for gpu in request.gpus:
-        if plain(gpu.compute_capability) < plain(row.lowest):
+        if gpu.compute_capability.numbers < row.lowest.numbers:
             need = f"need compute capability {row.lowest}, which {gpu} does not have"
             detail = f"NVIDIA's containers of {row.first} to {row.last} {need}"
             verdict = Verdict("gpu-runs-build", "fail", detail, row.sources)

@@ -43,7 +43,7 @@ def clones_of(stage: BuildStage, below: Clones) -> Clones:
     folder = below.folder
     for part in stage.instructions:
         if part.keyword == "WORKDIR":
-            folder = posixpath.normpath(posixpath.join(folder, part.text.strip().strip("\"'")))
+            folder = part.entered(folder)
         here = folder
         for number, command in enumerate(part.commands if part.keyword == "RUN" else ()):
             words = called(command)

@@ -184,7 +184,7 @@ def _in_place(stage: BuildStage) -> Iterator[tuple[ShellCommand, str]]:
     folder = ""
     for part in stage.instructions:
         if part.keyword == "WORKDIR":
-            folder = posixpath.normpath(posixpath.join(folder, part.text.strip().strip("\"'")))
+            folder = part.entered(folder)
         here = folder
         for command in part.commands if part.keyword == "RUN" else ():
             words = called(command)
@@ -205,7 +205,7 @@ def _reached(folder: str, chain: Sequence[BuildStage]) -> bool:
     for stage in chain:
         for part in stage.instructions:
             if part.keyword == "WORKDIR":
-                here = posixpath.normpath(posixpath.join(here, part.text.strip().strip("\"'")))
+                here = part.entered(here)
             elif part.keyword in COPIES:
                 target = posixpath.normpath(posixpath.join(here, (_words(part) or [""])[-1]))
                 above = target.rstrip("/") + "/"

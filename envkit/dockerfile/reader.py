@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from envkit._startup.records import record, replace
@@ -39,6 +40,10 @@ class Instruction:
     def text(self) -> str:
         """What is after the keyword and the flags."""
         return self.body.text
+
+    def entered(self, folder: str) -> str:
+        """The folder after this WORKDIR, from one before it."""
+        return posixpath.normpath(posixpath.join(folder, self.text.strip().strip("\"'")))
 
 
 def read_instructions(text: str) -> tuple[Instruction, ...]:

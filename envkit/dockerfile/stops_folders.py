@@ -30,7 +30,7 @@ def folder_lost(ground: Ground) -> Iterator[Finding]:
     texts: list[str] = []
     for part in ground.instructions:
         if part.keyword == "WORKDIR":
-            here, lost = posixpath.normpath(posixpath.join(here, part.text.strip().strip("\"'"))), ""
+            here, lost = part.entered(here), ""
         elif part.keyword in COPIES and _may_reach(part, here):
             return
         elif part.keyword == "RUN":

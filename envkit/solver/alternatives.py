@@ -201,8 +201,7 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     version = lines.get(part.option)
     if version is None:
         return None
-    line = version.release(2) if len(version.parts) > 1 else version
-    return Change(cost, part.option, str(line), with_spec(request, part.option, exactly(line)))
+    return Change(cost, part.option, str(version.line), with_spec(request, part.option, exactly(version.line)))
 
 
 IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os", "platform")

@@ -95,7 +95,7 @@ def _of_release(one: _Subject) -> Iterator[str]:
 
 def _needs(cuda: Version, one: _Subject) -> str:
     """The cuDNN and driver of a CUDA in words: ` (cuDNN 8.0, driver 450.36.06 or newer)`."""
-    lines = listed(_line(build.cudnn) for build in one.wanted if build.cuda == cuda and build.cudnn is not None)
+    lines = listed(build.cudnn.line for build in one.wanted if build.cuda == cuda and build.cudnn is not None)
     floors = driver_floors(cuda, one.tables, one.request.platform)
     lowest = floors.minor_version or floors.native
     parts = [f"cuDNN {lines}"] if lines else []
@@ -103,16 +103,12 @@ def _needs(cuda: Version, one: _Subject) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _line(version: Version) -> Version:
-    return version.release(2) if len(version.parts) > 1 else version
-
-
 # ---- the releases for a CUDA, a cuDNN, a Python, a GPU
 
 
 def _cuda_line(request: Request) -> Version | None:
     asked = request.cuda.exact if request.cuda is not None else None
-    return _line(asked) if asked is not None else None
+    return asked.line if asked is not None else None
 
 
 def _for_cuda(one: _Subject) -> Iterator[str]:
@@ -136,7 +132,7 @@ def _releases_for(cuda: Version, one: _Subject) -> str:
 
 
 def _cudnn_of(cuda: Version, one: _Subject) -> str:
-    lines = listed(_line(build.cudnn) for build in one.builds if build.cuda == cuda and build.cudnn is not None)
+    lines = listed(build.cudnn.line for build in one.builds if build.cuda == cuda and build.cudnn is not None)
     return f" with cuDNN {lines}" if lines else ""
 
 
@@ -162,7 +158,7 @@ def _for_cudnn(one: _Subject) -> Iterator[str]:
         return
     major = asked.exact.major
     fitting = [build for build in one.builds if cuda is None or _is_for(build, cuda)] or list(one.builds)
-    lines = sorted({_line(build.cudnn) for build in fitting if build.cudnn is not None})
+    lines = sorted({build.cudnn.line for build in fitting if build.cudnn is not None})
     near = [line for line in lines if abs(line.major - major) <= 1][:_MOST_CUDNNS]
     if near:
         each = "; ".join(f"cuDNN {line}: {_releases_with(line, fitting, one)}" for line in near)
@@ -170,7 +166,7 @@ def _for_cudnn(one: _Subject) -> Iterator[str]:
 
 
 def _releases_with(cudnn: Version, builds: list[FrameworkBuild], one: _Subject) -> str:
-    return spans_in_words(builds, lambda build: build.cudnn is not None and _line(build.cudnn) == cudnn, one.newest)
+    return spans_in_words(builds, lambda build: build.cudnn is not None and build.cudnn.line == cudnn, one.newest)
 
 
 def _for_python(one: _Subject) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_line
-from envkit.compat.driver import DriverFloors, branch_of, compat_branches, compat_line, driver_level, floors_of
+from envkit.compat.driver import DriverFloors, branch_of, compat_branches, driver_level, floors_of
 from envkit.compat.driver_gpu import first_driver_for_gpu, gpu_on_driver, last_branch_of, last_branch_reaches
 from envkit.compat.gpu import CodeMatch, best_match, code_match
 from envkit.compat.pythons import ANY_PYTHON, PythonSpan, python_span
@@ -66,7 +66,7 @@ class Knowledge:
             floors = self.floors(cuda, platform)
             if not data_center or platform in WINDOWS_DRIVERS:
                 return driver_level(driver, floors)
-            compat = compat_branches(self.toolkits(compat_line(cuda)))
+            compat = compat_branches(self.toolkits(cuda.line))
             return driver_level(driver, floors, branch_of(driver, self.tables), True, compat)
 
         return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)

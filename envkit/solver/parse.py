@@ -176,7 +176,7 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
         pass
     else:
         refuse_target(capability, text)
-        if (capability.major, capability.minor) in _capabilities(matrix) or not is_model_number(text, matrix):
+        if capability.numbers in _capabilities(matrix) or not is_model_number(text, matrix):
             known = _on_record(capability, text, matrix)
             boards = [row for row in matrix.gpus if row.compute_capability == known]
             if boards and all(row.variant == JETSON for row in boards):  # nothing for servers is made for it
@@ -193,10 +193,10 @@ def _capabilities(matrix: Matrix) -> set[tuple[int, int]]:
 
 def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> ComputeCapability:
     known = _capabilities(matrix)
-    if (capability.major, capability.minor) in known:
+    if capability.numbers in known:
         return capability
-    below = [pair for pair in known if pair < (capability.major, capability.minor)]
-    above = [pair for pair in known if pair > (capability.major, capability.minor)]
+    below = [pair for pair in known if pair < capability.numbers]
+    above = [pair for pair in known if pair > capability.numbers]
     nearest = [pick(side) for pick, side in ((max, below), (min, above)) if side]
     raise RequestError(
         f"--gpu: no known GPU has compute capability {text}.",

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
-from envkit.compat.capability import plain
 from envkit.compat.cuda_line import toolkits_of
-from envkit.compat.driver import compat_branches, compat_line, driver_floors
+from envkit.compat.driver import compat_branches, driver_floors
 from envkit.compat.gpu import ToolkitMatch, cuda_match, cuda_span, target_span
 from envkit.compat.tables import Tables
 from envkit.solver.request import Request, TargetGpu
@@ -54,14 +53,14 @@ def _in_containers(request: Request, tables: Tables) -> Iterator[str]:
     if not request.container:
         return
     for gpu in request.gpus:
-        rows = [row for row in read(ContainerGpus) if plain(gpu.compute_capability) < plain(row.lowest)]
+        rows = [row for row in read(ContainerGpus) if gpu.compute_capability.numbers < row.lowest.numbers]
         if rows:
             row = rows[0]
             yield f"NVIDIA's monthly containers (nvcr.io) need compute capability {row.lowest} since {row.first}"
     cuda = request.cuda.exact if request.cuda is not None else None
     if cuda is None or request.driver is None or (request.gpus and all(gpu.data_center for gpu in request.gpus)):
         return
-    line = compat_line(cuda)
+    line = cuda.line
     floors, branches = driver_floors(cuda, tables), compat_branches(toolkits_of(line, tables)) or ()
     lowest = floors.minor_version or floors.native
     if lowest is not None and request.driver < lowest and request.driver.major in branches:
@@ -80,8 +79,7 @@ def _host_compilers(request: Request, tables: Tables) -> Iterator[str]:
     asked = request.cuda.exact if request.cuda is not None else None
     if asked is None or request.frameworks:
         return
-    line = asked.release(2) if len(asked.parts) > 1 else asked
-    rows = [row for row in tables.toolkits if row.version.starts_with(line)]
+    rows = [row for row in tables.toolkits if row.version.starts_with(asked.line)]
     if not rows:
         return
     told = _visual_studio(rows[-1].release) if request.platform == WINDOWS else _gcc(rows[-1], tables)

@@ -27,10 +27,8 @@ class OtherWay:
     def is_for(self, gpu: ComputeCapability) -> bool:
         """Whether a GPU lies in its range."""
         low, high = self.from_capability, self.to_capability
-        number = (gpu.major, gpu.minor)
-        return (low is None or number >= (low.major, low.minor)) and (
-            high is None or number <= (high.major, high.minor)
-        )
+        number = gpu.numbers
+        return (low is None or number >= low.numbers) and (high is None or number <= high.numbers)
 
 
 @table("runtime_code.csv", "framework", "how")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import replace
-from envkit.checks.engine.command import NAME, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
 _ID = "container-loses-gpu"
 _NAMED = ("detail-exec", "detail-name", "detail-compose", "detail-inspect")
+_UNNAMED = "CONTAINER"  # to be filled in
 _LINKED = ("detail-device", "detail-reload-harmless")
 
 
@@ -29,15 +28,15 @@ def kept_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         which = f"{pod} " if pod else ""
         listed = "" if pod else "kubectl get pods lists it; "
         anew = f"delete the pod {which}({listed}its controller creates a new one)"
-        return _with(_links(environment, anew, "restart-pod"), "POD", pod)
+        return _links(environment, anew, "restart-pod", pod=pod or "POD")
     container = named(seen(environment, _ID, *_NAMED), "container")
     if seen(environment, _ID, *_LINKED):
         return _by_cdi(environment, container)
     find = "" if container else " (find it with docker ps)"
-    return _with(_links(environment, f"restart the container{find}", "restart-container"), "CONTAINER", container)
+    return _links(environment, f"restart the container{find}", "restart-container", container=container or _UNNAMED)
 
 
-def _links(environment: Environment, anew: str, restart: str) -> Remedy:
+def _links(environment: Environment, anew: str, restart: str, **named: str) -> Remedy:
     toolkit = environment.containers.container_toolkit.value
     old = toolkit is not None and toolkit < limit("container-toolkit-with-device-links")
     upgrade = ("container-toolkit",) if old else ()
@@ -48,6 +47,7 @@ def _links(environment: Environment, anew: str, restart: str) -> Remedy:
         *upgrade,
         "device-links",
         restart,
+        **named,
     )
 
 
@@ -55,7 +55,7 @@ def _by_cdi(environment: Environment, container: str | None) -> Remedy:
     """Where links are no help, because the devices are passed one by one: CDI keeps them in the container's own
     rules."""
     again = f" {container}" if container else ""
-    given = remedy(
+    return remedy(
         environment,
         f"The container{again} gets its devices in a way that links in /dev/char do not help. Restart it now, and "
         "re-create it with CDI when its work is done, so that the devices are part of its own rules: in its docker run "
@@ -65,18 +65,5 @@ def _by_cdi(environment: Environment, container: str | None) -> Remedy:
         "native.cgroupdriver=cgroupfs avoids it, too.",
         "cdi-spec",
         "restart-container",
+        container=container or _UNNAMED,
     )
-    return _with(given, "CONTAINER", container)
-
-
-def _with(given: Remedy, blank: str, value: str | None) -> Remedy:
-    """With the name that the text has for what the command names."""
-    name = NAME(value) if value else None
-    return replace(given, steps=tuple(_named(step, blank, name) for step in given.steps)) if name else given
-
-
-def _named(step: Command, blank: str, name: object) -> Command:
-    words = step.shell.split()
-    if not isinstance(name, str) or blank not in words:
-        return step
-    return run(*(name if word == blank else word for word in words))

@@ -137,11 +137,10 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:
     """The highest CUDA of the driver's branch, where only the driver's version is known."""
-    from envkit.compat.driver import branch_of
+    from envkit.compat.driver import reported_cuda
 
     version = installed(environment)
-    branch = branch_of(version, matrix, driver_platform(environment)) if version is not None else None
-    return branch.driver_cuda_version if branch is not None else None
+    return reported_cuda(version, matrix, driver_platform(environment)) if version is not None else None
 
 
 _TOO_OLD = Fault(

@@ -349,5 +349,5 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
 def _older_than_cudnn(own: ComputeCapability, version: Version, matrix: Matrix) -> bool:
     """True when every build of this cuDNN starts above the GPU: it dropped it, and is not merely too old for it."""
     lowest = [row.min_compute_capability for row in matrix.cudnns if row.version.starts_with(version.release(3))]
-    known = [(low.major, low.minor) for low in lowest if low is not None]
-    return bool(known) and (own.major, own.minor) < max(known)
+    known = [low.numbers for low in lowest if low is not None]
+    return bool(known) and own.numbers < max(known)

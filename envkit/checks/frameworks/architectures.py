@@ -308,10 +308,10 @@ def _older_than_all(
     own: ComputeCapability, sass: _Codes | None, ptx: _Codes | None, minimum: ComputeCapability | None
 ) -> bool:
     every = [*(sass or ()), *(ptx or ())]
-    lowest = min(((target.major, target.minor) for target in every), default=None)
-    if minimum is not None and (lowest is None or (minimum.major, minimum.minor) < lowest):
-        lowest = (minimum.major, minimum.minor)
-    return lowest is not None and (own.major, own.minor) < lowest
+    lowest = min((target.numbers for target in every), default=None)
+    if minimum is not None and (lowest is None or minimum.numbers < lowest):
+        lowest = minimum.numbers
+    return lowest is not None and own.numbers < lowest
 
 
 def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Message, ...]:  # noqa: A002
@@ -347,13 +347,13 @@ def _beside_range(message: Message) -> int:
 
 def _left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
     """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
-    own = [(value.major, value.minor) for value in owns]
+    own = [value.numbers for value in owns]
     builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
     newest = max((build.version for build in builds), default=None)
     targets = [target for build in builds if build.version == newest for target in build.sass or ()]
     if not own or not targets:
         return False
-    return max(own) < min((target.major, target.minor) for target in targets)
+    return max(own) < min(target.numbers for target in targets)
 
 
 def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message, ...]) -> Outcome:

@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.settings import Mirrors
 from envkit.checks.engine.command import NAME, PATH, REQUIREMENT, URL, WHEEL, Command, Word, run
-from envkit.checks.frameworks.installs import Installed, distribution, local_tag, pip, release
+from envkit.checks.frameworks.installs import Installed, cuda_tag, distribution, local_tag, pip, release
 from envkit.model import PythonEnvironment
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _left_alone(python: PythonEnvironment, wanted: _Wanted, build: FrameworkBuil
     have = distribution(python, wanted.name)
     if have is None:
         return _told(python, wanted) and not any(item.name == wanted.name for item in python.distributions)
-    tag = f"cu{build.cuda.release(2)}".replace(".", "") if build.cuda is not None else "cpu"
+    tag = cuda_tag(build.cuda) if build.cuda is not None else "cpu"
     fits = (tag,) if build.index_url or build.find_links else (tag, "")
     return str(release(have.version)) == wanted.release and local_tag(have.version) in fits
 

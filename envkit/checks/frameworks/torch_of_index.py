@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, pip
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, cuda_tag, first_python, pip
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -21,8 +21,8 @@ def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> 
         return None
     cuda, newest = limit("cuda-of-most-gpus"), limit("cuda-of-blackwell")
     python = first_python(environment)
-    row = _newest(matrix, f"cu{cuda.release(2)}".replace(".", ""), python)
-    other = f"cu{newest.release(2)}".replace(".", "")
+    row = _newest(matrix, cuda_tag(cuda), python)
+    other = cuda_tag(newest)
     if row is None:
         return None
     words = map(REQUIREMENT, (f"torch=={row.version}", *row.companions))
