@@ -155,6 +155,8 @@ BY_CONTRAST = {
     *("healthy-killed-by-hand", "healthy-gaudi", "healthy-wish-signing"),
     *("healthy-singularity-v100-login", "healthy-d3cold-then-used", "healthy-jetson-own-wheel"),
     *("healthy-operator-a30-mig", "healthy-pip-retried", "healthy-dkms-of-another-module"),
+    *("healthy-twentyfifth-h200-8x-allreduce", "healthy-twentyfifth-gb200-sglang-checkenv"),
+    *("healthy-mig-old-name-old-driver", "healthy-mdevctl-v100s"),
 }
 
 

@@ -148,7 +148,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.dockerfile.base._system": _moving_tags,
-    "envkit.dockerfile.least_python.python_of_tag": lambda: iter(()),  # those of the line above
+    "envkit.dockerfile.least_python._of_tag": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.contents._at_least": lambda: iter(()),  # the same
     "envkit.tables.known_bases._by_its_words": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs._without_driver": _driver_packages,
