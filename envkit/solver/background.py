@@ -123,7 +123,7 @@ def _for_cuda(one: _Subject) -> Iterator[str]:
         return
     known = sorted({build.cuda for build in one.builds if build.cuda is not None})
     near = (*[cuda for cuda in known if cuda < line][-1:], *[cuda for cuda in known if cuda > line][:1])
-    told = " and ".join(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
+    told = series(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
     yield f"no release of {one.title} is built for CUDA {line}{place_in_words(one.request)}; the nearest are {told}"
 
 
