@@ -54,6 +54,8 @@ _SMI = regex(
 )
 _SMI_WORDS = ("GPU ", "NVIDIA", "Tesla ", "Quadro ", "GeForce ", "TITAN ", "# gpu ")
 _INSIDE = regex(r"^(?:Singularity|Apptainer)(?: [\w.-]{1,60}:\S{1,80})?> ")
+_OFF, _TURNED_ON = "optimus-gpu-off", regex(r"\b(?:optirun|primusrun)\b")
+_ABOVE = 3  # lines: the command, the date, and the rule of nvidia-smi's table
 _GIVEN_AWAY = "gpu-bound-to-vfio/"
 _LISTED = regex(r"(?:VGA compatible|3D) controller[^\n]{0,20}: NVIDIA Corporation")
 _FULL = "docker-no-nvidia-runtime/insufficient"
@@ -72,12 +74,21 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
     """Whether an answer below `offset` shows that what such a message tells of is no more so."""
     check = signature.partition("/")[0]
     if check in _NO_DRIVER:
-        return any(place > offset for place in answers_of_driver(text)) or used(text) > offset
+        later = [place for place in answers_of_driver(text) if place > offset]
+        if check == _OFF:  # which is on only while such a program runs
+            later = [place for place in later if not _turned_on(text, place)]
+        return bool(later) or used(text) > offset
     if check in _NO_CUDA:
         return used(text) > offset or (check in _DEVICES and used(text) >= 0)
     if check == _OTHER_DOCKER:
         return any(_inside(text, place) for place in answers_of_driver(text))
     return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
+
+
+def _turned_on(text: Text, offset: int) -> bool:
+    """Whether the command is one that turns a laptop's GPU on while it runs."""
+    index = text.index(offset)
+    return any(_TURNED_ON.search(line) for line in text.lines[max(index - _ABOVE, 0) : index])
 
 
 def settles(signature: str) -> bool:

@@ -22,6 +22,9 @@ MESSAGES = {
     "build-tools-missing": "error: command 'gcc' failed: No such file or directory\n",
     "compiler-too-old": "cc1plus: error: unrecognized command line option '-std=c++17'\n",
     "engine-without-cdi": "Error: stat nvidia.com/gpu=all: no such file or directory\n",
+    "no-cgroups-with-rootful-engine": (
+        "$ sudo docker run --gpus all ubuntu nvidia-smi\nFailed to initialize NVML: Unknown Error\nno-cgroups = true\n"
+    ),
     "power-supply-overloaded": "The PC turns off when training starts; with nvidia-smi -pl 220 it stays on.\n",
     "gpu-refused-in-vm": "Windows 10 guest in Proxmox: Windows has stopped this device (Code 43), GTX 1050\n",
     "mps-unreachable": "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server\n",
@@ -53,6 +56,12 @@ CASES = (
         "ok",
         "gcc",
         machine(host_compilers=(HostCompiler("gcc", v("13"), "/usr/bin/gcc", True),)),
+    ),
+    Case(
+        "no-cgroups-with-rootful-engine",
+        "ok",
+        "rules",
+        machine(containers__toolkit_config={"nvidia-container-cli.no-cgroups": "false"}),
     ),
     Case("engine-without-cdi", "ok", "new", machine(containers__podman=v("4.9.3"))),
     Case("engine-without-cdi", "skip", "old", machine(containers__podman=v("3.4.4"))),

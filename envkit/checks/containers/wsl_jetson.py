@@ -36,6 +36,7 @@ _OF_A_DRIVER = (  # messages of checks about a Linux driver; in WSL 2 they say t
 _AT_EACH_START = "ioctl"  # a message that the kernel of a WSL 2 that works writes too
 _WSL_LIBRARIES = "/usr/lib/wsl/"
 _OF_WINDOWS_DRIVER = f"{_WSL_LIBRARIES}lib"
+_NO_DXCORE = ("listed-no-dxcore", "no-dxcore")
 _NO_LIBCUDA = "told-libcuda"  # the message of a program that looked for libcuda itself
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
@@ -158,7 +159,13 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     layer=Layer.PLACE,
     rank=8,
     any_of=("system.machine_kind", "messages"),
-    explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode", "wsl-container-toolkit-too-old"),
+    explained_by=(
+        "wsl1",
+        "wsl-driver-inside",
+        "wsl-gpu-in-tcc-mode",
+        "wsl-container-toolkit-too-old",
+        "no-cgroups-with-rootful-engine",
+    ),
     fix="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
@@ -170,11 +177,12 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     reported = _UNREACHED.reported(environment) if heard else None
     unreached = [message for id, *variants in _OF_A_DRIVER for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
-        yield reported or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
+        other = _not_copied(environment) or reported
+        yield other or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
     elif has_library(environment, CUDA) is False or refused:
         yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
     elif reported:
-        yield _not_on_path(environment) or reported
+        yield _not_copied(environment) or _not_on_path(environment) or reported
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
@@ -185,6 +193,27 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield unknown(
             "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]
         )
+
+
+def _not_copied(environment: Environment) -> Outcome | None:
+    """The fault in a guest of Hyper-V that shares the GPU, where WSL's own DirectX libraries were not copied along."""
+    missing = seen(environment, _UNREACHED.id, *_NO_DXCORE)
+    return (
+        _UNREACHED.found(
+            message_evidence(environment, missing),
+            title="libdxcore.so is missing next to the Windows driver's libraries",
+            impact="The driver's libraries reach the GPU only through libdxcore.so, so NVML and CUDA fail.",
+            remedy=Remedy(
+                "The driver's folder on Windows (System32\\lxss\\lib) does not contain the DirectX libraries; WSL 2 "
+                "brings them itself. On the same host, in a WSL 2 distribution, pack /usr/lib/wsl/lib (it has "
+                "libdxcore.so, libd3d12.so and libd3d12core.so too), copy it into the guest at the same place, and run "
+                "the command there.",
+                (fixed("sudo ldconfig"),),
+            ),
+        )
+        if missing
+        else None
+    )
 
 
 def _not_on_path(environment: Environment) -> Outcome | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
-from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.findings import Evidence, Remedy
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -148,6 +148,12 @@ def newer_branch(environment: Environment, matrix: Matrix) -> int | None:
     ]
     best = max(fitting, default=None)
     return best if best is not None and failing and max(failing) < best else None
+
+
+def failed_for_another(environment: Environment) -> list[Evidence]:
+    """The message of a build that failed, and that no module is loaded: what is installed is for other kernels."""
+    failed, unloaded = seen(environment, "dkms-build-failed"), seen(environment, "driver-module-not-loaded")
+    return [*message_evidence(environment, (*failed, *unloaded))] if failed and unloaded else []
 
 
 def begun(environment: Environment) -> bool:

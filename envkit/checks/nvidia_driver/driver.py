@@ -139,6 +139,7 @@ _NOT_LOADED = Fault(
         "optimus-gpu-off",
         "gpu-bound-to-vfio",
         "container-no-gpu-injected",
+        "download-failed",
         "image.gpu-at-build",
         "wsl1",
     ),

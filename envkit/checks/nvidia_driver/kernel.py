@@ -18,7 +18,15 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import begun, by_operator, dkms_entries, from_the_log, newer_branch, other_kernel
+from envkit.checks.nvidia_driver.dkms import (
+    begun,
+    by_operator,
+    dkms_entries,
+    failed_for_another,
+    from_the_log,
+    newer_branch,
+    other_kernel,
+)
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
@@ -319,6 +327,8 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield ok(
             "a driver module is built for the running kernel", evidence=[known(environment, "driver.kernel_module")]
         )
+    elif not environment.system.kernel.known and (failed := failed_for_another(environment)):
+        yield _NOT_BUILT.found(failed)
     elif environment.kernel.dkms.known and dkms_entries(environment):
         yield _built(environment) or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
     elif reported := _NOT_BUILT.reported(environment):

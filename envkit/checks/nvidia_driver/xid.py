@@ -70,6 +70,14 @@ _OTHER = Fault(
 )
 
 
+_RAISED = ("told-overclock-offset", "told-overclock-memory")
+_FACTORY_CLOCKS = Remedy(
+    "Set the memory clock back to the factory's, and see whether the errors stay away. To raise it again, do so by "
+    "less: each card has its own limit, and the Xid names the card that is over it. If the errors come back at factory "
+    "clocks, look for a fault in the program (compute-sanitizer) or in the card."
+)
+
+
 def xid_messages(environment: Environment, check_id: str) -> tuple[tuple[Xid, Message], ...]:
     """The XIDs of the log that belong to the check, by the table; numbers that it does not hold go to `xid-other`."""
     pairs = []
@@ -297,11 +305,20 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         yield _reported(environment, same)
     if serious:
         return
-    if pairs:
-        numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
+    numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
+    own = [message for _, message in pairs]
+    if pairs and (raised := seen(environment, _OTHER.id, *_RAISED)):
+        yield _OTHER.found(
+            message_evidence(environment, (*own, *raised)),
+            title=f"The GPU makes errors (Xid {numbers}) with its memory clock raised",
+            subject=subject_of(tuple(own)),
+            remedy=_FACTORY_CLOCKS,
+            status=Status.FAIL,
+        )
+    elif pairs:
         yield ok(
             f"Xid {numbers}: an error in a program, not in the GPU or the driver",
-            evidence=message_evidence(environment, [message for _, message in pairs]),
+            evidence=message_evidence(environment, own),
         )
     elif environment.kernel.log.known:
         yield ok("no other Xid errors in the kernel log", evidence=[known(environment, "kernel.log", "no Xid")])

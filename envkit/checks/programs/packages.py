@@ -139,6 +139,13 @@ told_by_program(
 
 def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
     """Only a file that came in part is thrown away: the others are gigabytes that would be loaded again."""
+    if seen(environment, "download-failed", "apt-release"):
+        return Remedy(
+            "apt-get update stops at a repository that no longer exists, so what comes after it is not installed. "
+            "Find the file that lists the repository, which the error names, delete or disable it (a newer address may "
+            "be in its project's guide), and start the installation again.",
+            (fixed("grep -r ^deb /etc/apt/sources.list /etc/apt/sources.list.d"), fixed("sudo apt-get update")),
+        )
     if seen(environment, "download-failed", "hash"):
         return Remedy(
             "The downloaded file does not match the published one: the cache contains only part of it, or a proxy "
