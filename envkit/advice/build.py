@@ -8,6 +8,7 @@ from math import ceil
 
 from envkit._startup.records import record
 from envkit.advice.cards import Card
+from envkit.base.sentences import series
 from envkit.compat.module_flavors import apart, flavors_of
 from envkit.solver.guide import runs
 from envkit.tables import Matrix
@@ -124,7 +125,7 @@ def _remedy(machine: Machine, total: int) -> str:
         limits = {board.name: f"{board.model.tdp_w * share.value:.0f}" for board in _each(machine) if board.model.tdp_w}
         if len(set(limits.values())) == 1:
             return f"{larger}, or set a power limit: sudo nvidia-smi -pl {next(iter(limits.values()))}"
-        listed = " and ".join(f"{watts} for {name}" for name, watts in limits.items())
+        listed = series(f"{watts} for {name}" for name, watts in limits.items())
         return f"{larger}, or set power limits: sudo nvidia-smi -i INDEX -pl WATTS, with {listed}"
     return larger
 
@@ -253,7 +254,7 @@ def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
     capabilities = sorted({card.capability for card in _each(machine)})
     if len(capabilities) < 2:
         return
-    targets = " and ".join(capability.sm for capability in capabilities)
+    targets = series(capability.sm for capability in capabilities)
     for build in reversed(matrix.builds("pytorch")):
         if all(runs(capability, build, matrix) for capability in capabilities):
             text = f"PyTorch {build.version} is the newest that supports {targets}"

@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.advice.cards import Card
 from envkit.advice.named_cards import by_words, cards_called, cards_named, cards_within
 from envkit.base.errors import RequestError
+from envkit.base.sentences import series
 
 _AMOUNT = regex(r"(\d{1,3}(?:[ ',.]\d{3}){1,4}|\d{1,12})(?:[.,](\d{1,2}))?")
 _SIGN = regex(r"[$€£¥₹]|[A-Za-z]{3}|[A-Za-z]{2}\$")
@@ -152,6 +153,4 @@ def one_currency(prices: Iterable[Price], option: str) -> None:
     """Raises RequestError for prices in several currencies."""
     named = sorted({_SIGNS.get(price.currency, price.currency) for price in prices if price.currency})
     if len(named) > 1:
-        raise RequestError(
-            f"{option}: prices in {' and '.join(named)} cannot be compared.", "Convert them to one currency."
-        )
+        raise RequestError(f"{option}: prices in {series(named)} cannot be compared.", "Convert them to one currency.")

@@ -10,6 +10,7 @@ import click
 from envkit._startup.records import record, types_of
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES
+from envkit.base.sentences import series
 from envkit.cli.complete import (
     complete_cuda,
     complete_cudnn,
@@ -186,7 +187,7 @@ def _with_project(words: RequestWords, project: Project, matrix: Matrix) -> Requ
 
     words = with_wishes(words, project.wishes, matrix)
     versions = (f"{name} {text}" for name, text in (("CUDA", words.cuda), ("Python", words.python)) if text)
-    say(f"{shown(' and '.join(project.files))}: {shown(', '.join((*words.frameworks, *versions)))}")
+    say(f"{shown(series(project.files))}: {shown(', '.join((*words.frameworks, *versions)))}")
     return words
 
 

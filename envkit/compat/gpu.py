@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from envkit.base.sentences import series
 from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.cuda_line import sources_of, toolkits_of
 from envkit.compat.tables import Tables
@@ -106,7 +107,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
     if build.sass is None and build.min_compute_capability is not None:
         return "fail", f"needs compute capability {build.min_compute_capability} or higher, which {label} does not have"
     ptx = " ".join(target.compute for target in build.ptx or ())
-    inside = " and ".join(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
+    inside = series(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
     return "fail", f"has no kernels for {label}" + (f", only {inside}" if inside else "")
 
 

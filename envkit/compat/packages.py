@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import VersionSpec
 from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.tables import Tables
@@ -145,7 +146,7 @@ def wheels_share_libraries(
     if any(row.requires == () for row in known):
         return Verdict(relation, "ok", f"{names[0]} and {names[1]} do not both require CUDA library packages", sources)
     if len(known) < len(needs):
-        missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
+        missing = series(name for name, row in zip(names, needs, strict=True) if row is None)
         detail = (
             f"it is not known which CUDA library packages {missing} requires, so it is not known whether {names[0]} "
             f"and {names[1]} can share an environment; two environments are safe"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
@@ -132,7 +133,7 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
     line, source = found.base.line, found.base.image
     if found.some_cuda is not None:
         line, source = found.some_cuda.line, found.some_cuda.text
-    title = f"it is not known which CUDA {source} contains, or whether it runs with {' and '.join(named)}"
+    title = f"it is not known which CUDA {source} contains, or whether it runs with {series(named)}"
     yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(line, source))
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
@@ -39,7 +40,7 @@ def other_python(stages: Sequence[BuildStage], callers: Callers | None) -> Itera
     line = next((part.line for part in parts_of(chain, "CMD", "ENTRYPOINT")), chain[-1].line)
     for part in parts_of(chain, "RUN"):
         line = next((one.line for one in part.commands if _links_python(one.words)), line)
-    told = " and ".join(sorted(str(version) for version in served))
+    told = series(sorted(str(version) for version in served))
     yield stop(
         faults.OTHER_PYTHON,
         f"the container starts {started[0]}, which is Python {runs} here, but pip installs for Python {told}",
@@ -59,7 +60,7 @@ def _imported_elsewhere(chain: Sequence[BuildStage], callers: Callers) -> Iterat
                 served.update(_served_by(words, callers, place))
                 runs = callers.of(words[0], place) if _imports(words) and command.decisive else None
                 if runs is not None and served and None not in served and runs not in served:
-                    told = " and ".join(sorted(map(str, served)))
+                    told = series(sorted(map(str, served)))
                     yield stop(
                         faults.OTHER_PYTHON,
                         f"{words[0]} is Python {runs} here, but pip installs for Python {told}",

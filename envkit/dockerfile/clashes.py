@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import TESTED_ONLY, meeting, newest_beside, pair_agrees, with_extras
@@ -80,7 +81,7 @@ def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clas
         made_for = sorted({version for version, own in published if own == line})
         if one.command != torch.command or have in made_for or not _names_torch(made_for):
             continue
-        detail = f"{line} is for torch=={' or '.join(map(str, made_for))}, but torch=={have} is also requested"
+        detail = f"{line} is for torch=={series(map(str, made_for), 'or')}, but torch=={have} is also requested"
         fitting = [
             own.partition("==")[2] for version, own in published if version == have and own.startswith(f"{name}==")
         ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import command_subject, finding, stop, subject_of
@@ -90,7 +91,7 @@ def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Findi
             image_stops.GPU_AT_BUILD,
             Status.WARN,
             f"the build of {row.package} omits its CUDA code: there is no GPU, and nothing sets "
-            + " or ".join(row.variables),
+            + series(row.variables, "or"),
             command_subject(step.command, line),
             impact="It installs, and stops at run time: not compiled with GPU support.",
             remedy=Remedy(f"Set {row.variables[0]} before the command, and build in a devel image."),

@@ -6,6 +6,7 @@ from functools import cache
 from urllib.parse import unquote
 
 from envkit._startup.records import record
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 
 
@@ -26,7 +27,7 @@ class Wheel:
     @property
     def interpreters(self) -> str:
         """The interpreters that the name gives, in words: cp39, or py2 and py3."""
-        return " and ".join(sorted({interpreter for interpreter, _ in self.tags}))
+        return series(sorted({interpreter for interpreter, _ in self.tags}))
 
 
 def wheel(text: str) -> Wheel | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from envkit._startup.records import record
 from envkit.base.errors import EnvkitError
 from envkit.base.names import requirement_name
+from envkit.base.sentences import series
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.compat.conda import compiled_by_conda_forge
@@ -81,7 +82,7 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         raise EnvkitError(f"--format {form}: {reason}.", hint)
     choice = plan.choice
     return PackageList(
-        " and ".join(map(title_of, choice.builds)),
+        series(map(title_of, choice.builds)),
         "-".join(("envkit", *(build.framework for build in choice.builds))),  # no project may require its own name
         choice.python,
         plan_calls(plan, mirrors),

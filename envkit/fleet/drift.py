@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from envkit.base.sentences import series
 from envkit.fleet.baseline import Baseline, Wanted
 from envkit.fleet.model import Drift, Gap, HostResult, Value
 from envkit.fleet.traits import COMPARED, GPU, NONE, trait_label
@@ -46,7 +47,7 @@ def majority_gaps(hosts: Sequence[HostResult], found: Groups, keys: Sequence[str
     )
     for host in hosts:
         if host.judged and host.name not in grouped:
-            unknown = " and ".join(trait_label(key) for key in keys if key not in host.traits)
+            unknown = series(trait_label(key) for key in keys if key not in host.traits)
             reasons.setdefault(f"{unknown} not known", []).append(host.name)
     return tuple(Gap(reason, tuple(names)) for reason, names in reasons.items())
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.fleet.baseline import Baseline
 from envkit.fleet.causes import clusters
 from envkit.fleet.drift import ALIKE, baseline_gaps, by_baseline, by_majority, groups, majority_gaps
@@ -48,7 +49,7 @@ def _broken(drift: Iterable[Drift]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for item in drift:
         for value in item.others if item.must else ():
-            words = f"{item.key} is {value.value}, but the baseline requires {' or '.join(item.expected)}"
+            words = f"{item.key} is {value.value}, but the baseline requires {series(item.expected, 'or')}"
             for name in value.hosts:
                 found.setdefault(name, []).append(words)
     return found

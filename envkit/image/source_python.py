@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.image.frameworks import lacking
 from envkit.solver.model import NoPlan, Plan
@@ -83,7 +84,7 @@ def own_python(plan: Plan, matrix: Matrix) -> Version | None:
         return None
     if not pythons:
         wanted = f"Python {plan.request.python}" if plan.request.python else "one of them"
-        told = " or ".join(str(python) for python in _known(build))
+        told = series([str(python) for python in _known(build)], "or")
         raise EnvkitError(
             f"{title} is compiled for its distribution's own Python ({told}), and {system.os_id} does not have "
             f"{wanted}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.solver.model import Choice, Plan
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def image_title(plan: Plan, matrix: Matrix) -> str:
     cuda = _cuda_words(choice)
     if not named:
         return f"{cuda}{where}{python}"
-    return f"{' and '.join(named)}{f' with {cuda}' if cuda else ''}{where}{python}"
+    return f"{series(named)}{f' with {cuda}' if cuda else ''}{where}{python}"
 
 
 def _cuda_words(choice: Choice) -> str:
@@ -33,7 +34,7 @@ def _cuda_words(choice: Choice) -> str:
         build.cuda for build in choice.builds if build.cuda and build.bundles_cuda and not build.cpu_only
     }
     told = [one for one in sorted(releases) if one is choice.cuda or not choice.cuda.starts_with(one)]
-    return f"CUDA {' and '.join(map(str, told))}"
+    return f"CUDA {series(map(str, told))}"
 
 
 def image_name(plan: Plan) -> str:

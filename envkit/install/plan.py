@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import VersionSpec
 from envkit.compat.software import needs_system_cuda
 from envkit.solver.knowledge import knowledge_of
@@ -125,7 +126,7 @@ def _without_toolkit(plan: Plan) -> Plan:
         loading = [f"{build.named}" for build in choice.builds if needs_system_cuda(build)]
         load = "loads" if len(loading) == 1 else "load"
         warning = (
-            f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install; "
+            f"--no-toolkit: {series(loading)} {load} {parts} from the system, which the script does not install; "
             "the loader must be able to find it (ldconfig -p), or the verification fails"
         )
         warnings = (*warnings, warning)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -77,7 +78,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
         if apart:
             needed = f"CUDA {build.cuda}{cudnn}"
-            title = f"{title_of(build)} loads {needed}, but {other.named} includes {' and '.join(apart)}"
+            title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
             impact = f"Unless the system has {needed}, the framework reports a missing library and runs on the CPU."
             remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
@@ -95,7 +96,7 @@ def _of_same_majors(build: FrameworkBuild, other: FrameworkBuild, query: Query) 
         later = next((row for row in rows if row.version > one.version), None)
         near = later or next((row for row in reversed(rows) if row.version < one.version), None)
         ways += [near.package] if near is not None and near.package else []
-    return f"Use {' or '.join(ways)}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
+    return f"Use {series(ways, 'or')}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
 
 
 def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:

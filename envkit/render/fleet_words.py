@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit.base.sentences import series
 from envkit.checks.engine.evidence import many
 from envkit.fleet.model import Drift, FleetReport, Gap, Shared, State
 from envkit.fleet.report import MAJORITY
@@ -20,7 +21,7 @@ def expectation(item: Drift) -> str:
     """What is expected of a trait, and how many have it."""
     if not item.expected:
         return f"no majority, {many(len(item.others), 'value')} among {many(item.total, 'host')}"
-    return f"{' or '.join(item.expected)} expected, {item.count} of {item.total} have it"
+    return f"{series(item.expected, 'or')} expected, {item.count} of {item.total} have it"
 
 
 def compared(fleet: FleetReport) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from envkit.base.sentences import series
 from envkit.base.wrap import hang
 from envkit.install.registry import LINK, InstalledPlan, Use
 
@@ -71,7 +72,7 @@ def removal_text(plans: Sequence[InstalledPlan], width: int) -> str:
             ("Removes", [what for what in own if what not in stays]),
             ("Packages", plan.packages),
             ("Files", plan.files),
-            ("Keeps", [f"{what} (used by {' and '.join(users)})" for what, users in stays.items()]),
+            ("Keeps", [f"{what} (used by {series(users)})" for what, users in stays.items()]),
         ):
             if words:
                 lines += hang(f"  {label:<9} ", ", ".join(words), width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from envkit.base.sentences import series
 from envkit.model import (
     Environment,
     FrameworkInstall,
@@ -114,7 +115,7 @@ def _chips(gpu: Gpu, environment: Environment) -> str:
 
     seen = next((one for one in seen_gpus(environment, Matrix.load()) if one.nvml is gpu), None)
     possible = sorted({row.compute_capability for row in seen.models}) if seen is not None else []
-    return f" (compute capability {' or '.join(map(str, possible))})" if len(possible) > 1 else ""
+    return f" (compute capability {series(map(str, possible), 'or')})" if len(possible) > 1 else ""
 
 
 def gpu_line(environment: Environment) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.shell_lines import continued
 from envkit.base.wrap import WIDTH, hang
 from envkit.compat.verdict import Verdict
@@ -83,7 +84,7 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
 def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     yield "No solution: these requirements conflict"
     for conflict in plan.conflicts:
-        yield from hang("  - ", f"{' and '.join(conflict.between)}: {conflict.detail}")
+        yield from hang("  - ", f"{series(conflict.between)}: {conflict.detail}")
         if conflict.sources and verbose:
             for line in citations(conflict.sources):
                 yield from hang("    Source: ", line)
@@ -157,5 +158,5 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
         alike.setdefault((*alternative.changes, alternative.gain), []).append(alternative)
     for first, *others in alike.values():
         options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in first.changes.items())
-        values = " or ".join(" ".join(map(shlex.quote, other.changes.values())) for other in others)
+        values = series([" ".join(map(shlex.quote, other.changes.values())) for other in others], "or")
         yield from hang("  ", f"{options}{f' (or {values})' if values else ''}: {first.gain}")

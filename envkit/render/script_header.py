@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
@@ -59,7 +60,7 @@ def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]
 def licenses(work: Installation) -> str:
     """Where the licenses are of what the steps install; '' when none of it asks for one."""
     pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENSE_URL}
-    return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
+    return series(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 
 
 def help_text(work: Installation) -> str:

@@ -7,6 +7,7 @@ from itertools import combinations, islice
 
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.compat.software import title_of
 from envkit.solver.assemble import assemble
 from envkit.solver.changes import COSTS, Change, changes_of, exactly, under_wsl, with_framework, with_spec, works
@@ -118,7 +119,7 @@ def _cost(part: Part) -> int:
 
 def _gain(selection: Selection, query: Query) -> str:
     if selection.builds:
-        return " and ".join(title_of(build) for build in selection.builds)
+        return series(title_of(build) for build in selection.builds)
     return f"CUDA {assemble(selection, query).cuda}"
 
 

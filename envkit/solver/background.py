@@ -96,8 +96,7 @@ def _of_release(one: _Subject) -> Iterator[str]:
 def _needs(cuda: Version, one: _Subject) -> str:
     """The cuDNN and driver of a CUDA in words: ` (cuDNN 8.0, driver 450.36.06 or newer)`."""
     lines = listed(build.cudnn.line for build in one.wanted if build.cuda == cuda and build.cudnn is not None)
-    floors = driver_floors(cuda, one.tables, one.request.platform)
-    lowest = floors.minor_version or floors.native
+    lowest = driver_floors(cuda, one.tables, one.request.platform).lowest
     parts = [f"cuDNN {lines}"] if lines else []
     parts += [f"driver {lowest} or newer"] if lowest else []
     return f" ({', '.join(parts)})" if parts else ""
@@ -123,7 +122,7 @@ def _for_cuda(one: _Subject) -> Iterator[str]:
         return
     known = sorted({build.cuda for build in one.builds if build.cuda is not None})
     near = (*[cuda for cuda in known if cuda < line][-1:], *[cuda for cuda in known if cuda > line][:1])
-    told = " and ".join(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
+    told = series(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
     yield f"no release of {one.title} is built for CUDA {line}{place_in_words(one.request)}; the nearest are {told}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
@@ -198,7 +199,7 @@ def _is_listed(package: str, build: FrameworkBuild) -> bool:
 
 def no_release_beside(framework: FrameworkRequest, *, gpus_asked: bool) -> Verdict:
     """Why no build of a framework has the packages that are wanted next to it."""
-    named = " or ".join(one.package for one in framework.open_companions)
+    named = series([one.package for one in framework.open_companions], "or")
     newest = [pairs_by_package()[one.package][-1] for one in framework.open_companions]
     told = "; ".join(f"{row.package} {row.version} requires {_torch_of(row)}" for row in newest if _torch_of(row))
     gpus = " and runs on the GPUs requested" if gpus_asked else ""

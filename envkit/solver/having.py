@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.records import replace
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.driver import first_branch_floor
 from envkit.compat.software import title_of
@@ -60,7 +61,7 @@ def _with_backend(request: Request, matrix: Tables) -> Plan | None:
         both = replace(request, frameworks=(*request.frameworks, FrameworkRequest(row.name)))
         plan = _having(both, matrix)
         if isinstance(plan, Plan):
-            others = " or ".join(f"--framework {other.name}" for other in alive if other is not row)
+            others = series([f"--framework {other.name}" for other in alive if other is not row], "or")
             names = request.frameworks[0].name
             told = f"{names} runs on top of another framework; {row.title} was chosen: {others} chooses a different one"
             return replace(plan, warnings=(told, *plan.warnings))
@@ -68,7 +69,7 @@ def _with_backend(request: Request, matrix: Tables) -> Plan | None:
 
 
 def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:
-    names = " and ".join(title_of(build) for build in plan.choice.builds)
+    names = series(title_of(build) for build in plan.choice.builds)
     return (
         f"if CUDA {cuda} is what nvidia-smi shows, use --driver {driver} instead of --cuda: {names} bundles its own "
         "CUDA and runs on that driver"
@@ -85,7 +86,7 @@ def _why_not(refusal: NoPlan, cuda: Version, matrix: Tables) -> str:
 
 
 def _reading(cuda: Version, driver: Version, plan: Plan, cudnn: VersionSpec | None) -> str:
-    names = " and ".join(title_of(build) for build in plan.choice.builds)
+    names = series(title_of(build) for build in plan.choice.builds)
     too, own = (f", and cuDNN {cudnn} as the machine's own", "CUDA and cuDNN") if cudnn else ("", "CUDA")
     return (
         f"CUDA {cuda} was taken as the version that nvidia-smi shows (driver {driver}){too}: {names} bundles its own "

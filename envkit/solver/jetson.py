@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit.base.sentences import series
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
@@ -123,7 +124,7 @@ def _cuda_verdicts(request: Request, knowledge: Knowledge) -> Iterator[tuple[str
 
 
 def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Conflict]:
-    board = " and ".join(str(gpu) for gpu in request.gpus) or "a Jetson"
+    board = series(str(gpu) for gpu in request.gpus) or "a Jetson"
     for framework in request.frameworks:
         row = knowledge.tables.framework(framework.name)
         detail = (

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from envkit.base.errors import RequestError
+from envkit.base.sentences import series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,7 +47,7 @@ def refuse_architecture(name: str, known: Iterable[str]) -> None:
     if row is None:
         return
     raise RequestError(
-        f"--arch: envkit plans for {' and '.join(known)}, not for {name} ({row.title}).",
+        f"--arch: envkit plans for {series(known)}, not for {name} ({row.title}).",
         f"{row.look[0].upper()}{row.look[1:]}: {row.instead}",
     )
 

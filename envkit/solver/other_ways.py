@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import rows_allowed
 from envkit.compat.software import title_of
@@ -67,7 +68,7 @@ def _together(query: Query) -> Iterator[str]:
     changed = query.changed(opened)
     selection = select(changed)
     if selection is not None and SHARING not in doubts_of(selection.builds, changed):
-        yield f"releases that share an environment: {' and '.join(map(title_of, selection.builds))}"
+        yield f"releases that share an environment: {series(map(title_of, selection.builds))}"
 
 
 def _one_by_one(query: Query) -> Iterator[str]:
@@ -75,7 +76,7 @@ def _one_by_one(query: Query) -> Iterator[str]:
     frameworks = query.request.frameworks
     alone = (query.changed(replace(query.request, frameworks=(framework,))) for framework in frameworks)
     if len(frameworks) > 1 and all(map(feasible, alone)):
-        calls = " and ".join(f"envkit resolve --framework '{framework}'" for framework in frameworks)
+        calls = series(f"envkit resolve --framework '{framework}'" for framework in frameworks)
         yield f"each works in its own environment: {calls}"
 
 

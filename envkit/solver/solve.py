@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit.base.platforms import JETSON, WINDOWS, WSL
+from envkit.base.sentences import series
 from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
@@ -75,4 +76,4 @@ def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
     if isinstance(plan, NoPlan):
         return ()
     beside = [one.package for _, one in request.companions]
-    return (Alternative({change.option: change.value}, " and ".join([*map(title_of, plan.choice.builds), *beside])),)
+    return (Alternative({change.option: change.value}, series([*map(title_of, plan.choice.builds), *beside])),)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
@@ -173,7 +174,7 @@ def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Ver
         lacking = [title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} image is enough")
-        detail = f"it is not known which CUDA {' and '.join(lacking)} needs; the plain {plain} image has none"
+        detail = f"it is not known which CUDA {series(lacking)} needs; the plain {plain} image has none"
         return Verdict("image-on-os", "warn", detail)
     if choice.toolkit is None:
         return Verdict("image-on-os", "ok", f"the packages bundle CUDA, so the plain {plain} image is enough")
@@ -265,7 +266,7 @@ def _without_companions(choice: Choice) -> Iterator[str]:
             names = [line.partition("==")[0] for line in build.companions]
             have, they, them = ("has", "it is", "it") if len(names) == 1 else ("have", "they are", "them")
             yield (
-                f"{' and '.join(names)} for {title_of(build)} {have} no package for Python {choice.python}, so {they} "
+                f"{series(names)} for {title_of(build)} {have} no package for Python {choice.python}, so {they} "
                 f"omitted; an older --python includes {them}"
             )
 

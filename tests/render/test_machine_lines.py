@@ -62,7 +62,7 @@ def test_a_machine_in_wsl_is_not_said_to_lack_what_windows_has() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("GPU 0: GeForce GT 730 (UUID: GPU-1)\n", "(compute capability 2.1 or 3.0 or 3.5)"),
+        ("GPU 0: GeForce GT 730 (UUID: GPU-1)\n", "(compute capability 2.1, 3.0, or 3.5)"),
         ("name, driver_version\nNVIDIA GeForce GT 730, 470.256.02\n", "(compute capability 3.0 or 3.5)"),
         ("name, compute_cap, driver_version\nNVIDIA GeForce GT 730, 3.5, 470.256.02\n", "NVIDIA GeForce GT 730"),
         ("GPU 0: NVIDIA GeForce GT 1030 (UUID: GPU-1)\n", "NVIDIA GeForce GT 1030"),

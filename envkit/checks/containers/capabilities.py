@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.checks.engine.command import CAPABILITIES, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
@@ -143,6 +144,6 @@ def _reported(environment: Environment) -> Outcome | None:
         return _NO_LIBRARIES.reported(environment)
     return _NO_LIBRARIES.reported(
         environment,
-        title=f"The container has the GPU but not the driver's libraries for {' and '.join(missing)}",
+        title=f"The container has the GPU but not the driver's libraries for {series(missing)}",
         impact=" ".join(_LOSSES[name] for name in missing),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
@@ -238,7 +239,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
             yield _missing([pair for pair in missing if pair[0].prefix == prefix])
     elif messages := seen(environment, _NO_LIBRARY.id):
         libraries = list(dict.fromkeys(name for one in messages if (name := one.values.get("library"))))[:_NAMED]
-        names = " and ".join(libraries) or "A CUDA library"
+        names = series(libraries) or "A CUDA library"
         title = f"{names} {'are' if len(libraries) > 1 else 'is'} not found"
         yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)
     elif uses(environment):

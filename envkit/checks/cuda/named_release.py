@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers.jetson_wheels import jetson_wheel
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, VERSION, Command, run
@@ -158,7 +159,7 @@ def of_other_cuda(environment: Environment, wanted: str, other: str) -> Remedy:
     if not extensions:
         return Remedy(f"{both} Install the program's build for the framework's CUDA, or give each its own environment.")
     return Remedy(
-        f"{both} Compile {' and '.join(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
+        f"{both} Compile {series(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
         "takes a while. A wheel of the project's release page is faster, if its name has that CUDA and torch.",
         built_here(environment, extensions),
     )

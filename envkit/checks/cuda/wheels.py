@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
 from envkit.checks.engine.faults import Fault
@@ -176,7 +177,7 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
             )
             yield _FAMILIES.found(
                 [*evidence, *message_evidence(environment, wrong_one)],
-                title=f"NVIDIA wheels for {' and '.join(sorted(families))} are in one environment",
+                title=f"NVIDIA wheels for {series(sorted(families))} are in one environment",
                 subject=python.prefix,
                 status=Status.FAIL if wrong_one else None,
                 remedy=Remedy(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.checks.engine.command import REQUIREMENT, URL, Command
 from envkit.checks.frameworks.installs import Installed, pip, release
 
@@ -24,9 +25,9 @@ def compiled_beside(found: Installed, build: FrameworkBuild) -> tuple[str, tuple
     own = next((item for item in others if item.name == _ON_ITS_INDEX and same and build.index_url), None)
     left = [item.name for item in others if item is not own]
     were, them = ("was", "it") if len(others) == 1 else ("were", "them")
-    words = f" {' and '.join(item.name for item in others)} {were} compiled for CUDA {old}; replace {them}, too"
+    words = f" {series(item.name for item in others)} {were} compiled for CUDA {old}; replace {them}, too"
     more = (
-        f" ({' and '.join(left)} with the wheel for CUDA {build.cuda} on the project's release page, using --no-deps)"
+        f" ({series(left)} with the wheel for CUDA {build.cuda} on the project's release page, using --no-deps)"
         if left
         else ""
     )

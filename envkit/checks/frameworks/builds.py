@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
+from envkit.base.sentences import series
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.engine.ask import capability_of, resolve_command
 from envkit.checks.engine.command import REQUIREMENT, VERSION, Command, run
@@ -346,7 +347,7 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
     conflicts = getattr(plan, "conflicts", ())
     against = f" ({' with '.join(conflicts[0].between)})" if conflicts else ""
     ways = [
-        f"{way.gain} with {' and '.join(f'--{option} {value}' for option, value in way.changes.items())}"
+        f"{way.gain} with {series(f'--{option} {value}' for option, value in way.changes.items())}"
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
@@ -372,4 +373,4 @@ def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: boo
         needs.append(_libraries(choice, windows=windows))
     if len(needs) > 2:
         needs = [", ".join(needs[:-1]) + ",", needs[-1]]
-    return f"; it needs {' and '.join(needs)}" if needs else ""
+    return f"; it needs {series(needs)}" if needs else ""

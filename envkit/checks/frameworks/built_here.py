@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, export, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
@@ -54,7 +55,7 @@ def for_this_glibc(environment: Environment, text: str) -> Remedy | None:
     synced = " uv sync would take the wheel again: start programs with uv run --no-sync."
     kept = synced if managed_by(environment, "uv") else ""
     return Remedy(
-        f"The wheel of {' and '.join(names)} was built on a newer system. Compile it here, against the torch that is "
+        f"The wheel of {series(names)} was built on a newer system. Compile it here, against the torch that is "
         f"there: this needs nvcc of torch's CUDA, and takes a while.{kept} Or run the program in a container whose "
         "system is newer.",
         built_here(environment, names),

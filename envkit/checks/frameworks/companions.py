@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, steps
@@ -90,7 +91,7 @@ def companions_replaced(
             (pip(python, *_ALONE, REQUIREMENT(f"{holder.name}=={holder.version.partition('+')[0]}")),),
         )
     given = [companion_remedy(environment, matrix, python, torch, one) for one in partners]
-    names = " and ".join(one.name for one in partners)
+    names = series(one.name for one in partners)
     return Remedy(
         f"{holder.name} {holder.version} requires torch {torch.version}, so keep that. Reinstall {names}.",
         tuple(step for one in given for step in one.steps),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.checks.engine.command import (
     CAPABILITY,
     NAME,
@@ -77,7 +78,7 @@ def _other_framework(found: Installed) -> Remedy:
 def _without_source(found: Installed, names: list[str], capability: str) -> Remedy:
     """Packages that provide compiled code for chosen GPUs and no source to compile: pip cannot build them for
     another."""
-    those = " and ".join(names)
+    those = series(names)
     other = (
         "On this card, serve the model with a different engine (vLLM, llama.cpp)"
         if "sgl-kernel" in names
@@ -148,15 +149,15 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         )
     if "caffe" in managers(environment):
         return Remedy(
-            f"Build Caffe with code for {' and '.join(capability.split(';'))}: if no GPU is visible, as in docker "
+            f"Build Caffe with code for {series(capability.split(';'))}: if no GPU is visible, as in docker "
             "build, its CMake uses a list of architectures that does not include them. Set them as below, in a fresh "
             "build directory, and in the Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). "
             "If you build with make, set them in CUDA_ARCH in Makefile.config.",
             steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
-    targets = " and ".join(f"sm_{one} (compute_{one})" for one in number.split(";"))
+    targets = series(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(
-        f"{ready} To compile it yourself for {' and '.join(capability.split(';'))}, use a fresh build directory: for a "
+        f"{ready} To compile it yourself for {series(capability.split(';'))}, use a fresh build directory: for a "
         f"PyTorch extension (setup.py), set TORCH_CUDA_ARCH_LIST='{capability}'; for CMake, use the option below. If "
         f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
         "not override it.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
@@ -96,7 +97,7 @@ def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterat
         if len(owners) > 1 and installed:
             yield _TWO.found(
                 [*evidence, *message_evidence(environment, messages)],
-                title=f"{' and '.join(item.name for item in owners)} are both installed",
+                title=f"{series(item.name for item in owners)} are both installed",
                 subject=python.prefix,
                 status=Status.FAIL if messages else Status.WARN,
                 remedy=Remedy(

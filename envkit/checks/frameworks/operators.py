@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import FILE, PACKAGE, PYTHON, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
@@ -43,7 +44,7 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
         if item.name in _TENSORRT
     ]
     have = have[1:] if len(have) > 1 and have[0].startswith("tensorrt ") else have  # which requires the other
-    several = f" {' and '.join(have)} are both installed: keep the one that is imported." if len(have) > 1 else ""
+    several = f" {series(have)} are both installed: keep the one that is imported." if len(have) > 1 else ""
     messages = seen(environment, "engine-built-elsewhere", "detail-weights", "detail-onnx", "detail-engine")
     if weights := named(messages, "weights"):
         python = first_python(environment)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.faults import Fault
@@ -82,7 +83,7 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         if len(real) > 1:
             yield _TWO.found(
                 evidence,
-                title=f"{' and '.join(item.name for item in real)} are both installed",
+                title=f"{series(item.name for item in real)} are both installed",
                 subject=python.prefix,
                 remedy=_one_of(environment, matrix, python, owners),
             )

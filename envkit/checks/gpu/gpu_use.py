@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.checks.engine.command import PROCESS, run
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked, unseen
 from envkit.checks.engine.faults import Fault
@@ -176,7 +177,7 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
     if shut:
         return
     if modes:
-        used = " and ".join(dict.fromkeys(str(gpu.compute_mode) for gpu in modes))
+        used = series(dict.fromkeys(str(gpu.compute_mode) for gpu in modes))
         yield ok(f"compute mode is {used}", evidence=[field_evidence(environment, modes[0], "compute_mode")])
     elif reported := _SHUT.reported(environment, index=0):
         yield reported

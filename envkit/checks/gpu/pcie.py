@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -122,7 +123,7 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
     if outside:
         return ok(f"{gpu.title}: x{link.width}, {_BY_CABLE}", subject=gpu.subject, evidence=[*evidence, *outside])
     if shared:
-        title = f"{title}: shared with {' and '.join(other.subject for other in shared)}"
+        title = f"{title}: shared with {series(other.subject for other in shared)}"
     elif link.upper is None:
         title = f"{title}; the number of lanes of its slot is unknown"
     if shared or (link.upper is None and halved):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.checks.engine.command import GROUP, fixed, run
 from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, unseen
 from envkit.checks.engine.faults import Fault
@@ -172,7 +173,7 @@ def _missing(environment: Environment, nodes: tuple[DeviceNode, ...]) -> str:
     if owned.known and len(nodes) < len(owned.get()):
         count, total = len(owned.get()) - len(nodes), len(owned.get())
         words.append("the GPU's /dev/nvidiaN" if total == 1 else f"{count} of {total} /dev/nvidiaN files")
-    return " and ".join(words)
+    return series(words)
 
 
 def _paths(environment: Environment) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.findings import Remedy
@@ -42,7 +43,7 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
         )
     return (
         "Boot the previous kernel, for which the module was built, and keep using it, or use a package of this "
-        f"driver that is patched for newer kernels. {failing} is the last branch for {' and '.join(ended)} GPUs: no "
+        f"driver that is patched for newer kernels. {failing} is the last branch for {series(ended)} GPUs: no "
         "newer driver supports them. If the GPU is newer than that, install a newer branch instead."
     )
 

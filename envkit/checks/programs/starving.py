@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import whole_number
 from envkit.checks.engine.command import export, run
 from envkit.checks.engine.evidence import known, unseen
@@ -124,6 +125,6 @@ def cudnn_autotune_off(environment: Environment, matrix: Matrix) -> Iterator[Out
         return
     yield _NEVER_TRIED.found(
         [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in off],
-        title=f"{' and '.join(off)} {'is' if len(off) == 1 else 'are'} 0",
+        title=f"{series(off)} {'is' if len(off) == 1 else 'are'} 0",
         remedy=Remedy(str(_NEVER_TRIED.remedy), (run("unset", *off),)),
     )
