@@ -150,6 +150,7 @@ def _present(environment: Environment) -> list[Evidence]:
     tier="X",
     rank=22,
     any_of=("pythons", "cudnns", "messages"),
+    explained_by=("nvidia-cu11-cu12-cu13-mixed",),
     fix="Keep one cuDNN: uninstall every cuDNN wheel, then install one.",
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )

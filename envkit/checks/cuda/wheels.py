@@ -171,7 +171,10 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
             for family, items in sorted(families.items())
         ]
         if len(families) > 1:
-            wrong_one = seen(environment, "ld-library-path-shadows-wheels", "nccl", "runtime-symbol")
+            wrong_one = (
+                *seen(environment, "ld-library-path-shadows-wheels", "nccl", "runtime-symbol"),
+                *seen(environment, _FAMILIES.id, "detail-nccl"),
+            )
             yield _FAMILIES.found(
                 [*evidence, *message_evidence(environment, wrong_one)],
                 title=f"NVIDIA wheels for {series(sorted(families))} are in one environment",

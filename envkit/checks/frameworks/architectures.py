@@ -114,6 +114,7 @@ _NO_LONGER = Fault(
     tier="X",
     rank=10,
     any_of=("pythons", "messages"),
+    explained_by=("cuda-architecture-not-chosen",),
     fix="Install a build that supports the GPU; failing that, build from source for its capability.",
     references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
 )

@@ -217,6 +217,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
     ]
     present = gpu_present(environment)
     missed = told or seen(environment, "framework-sees-no-gpu")  # who misses a GPU has one
+    other_fails = not missed and len(items) > 1 and bool(seen(environment, "library-release-mismatch"))
     for item in cpu:
         evidence = [
             item.evidence("cuda", "none"),
@@ -233,6 +234,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
                 title=f"{item.framework.package} {_CPU_ONLY_TITLE}",
                 subject=item.subject,
                 remedy=fix,
+                status=Status.WARN if other_fails else None,  # it is listed beside the one whose import fails
             )
         elif present is False:
             yield ok(

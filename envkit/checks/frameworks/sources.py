@@ -142,7 +142,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
         tag = wrong[0].values["tag"]
         yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no {tag} package index")
         return
-    if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index"):
+    if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index", "uv-registry"):
         yield _NO_INDEX.found(
             message_evidence(environment, everything),
             title="Packages that are not PyTorch's are looked up only in its index",

@@ -65,6 +65,10 @@ _LEFT_ON = Fault(
     remedy="Unset the ones you do not need.",
     status=Status.WARN,
 )
+_FINDS_ITSELF = (
+    "Unset the variable, here and where it is set permanently: Numba finds the driver's library (libcuda.so.1, on "
+    "Windows nvcuda.dll) by itself. cudart is the runtime, a different library."
+)
 _ORDER = Fault(
     "device-order-confusion",
     "CUDA numbers the GPUs in a different order than nvidia-smi",
@@ -83,7 +87,16 @@ _ORDER = Fault(
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No variable that makes CUDA slow, verbose, or synchronous was left set."""
+    """No variable that makes CUDA slow, verbose, or synchronous was left set, and none names a wrong library."""
+    if misnamed := seen(environment, _LEFT_ON.id, "numba-driver"):
+        yield _LEFT_ON.found(
+            message_evidence(environment, misnamed),
+            title="NUMBA_CUDA_DRIVER or NUMBAPRO_CUDA_DRIVER names the CUDA runtime instead of the driver's library",
+            impact="Numba finds no cuInit in it, and uses no GPU.",
+            remedy=Remedy(_FINDS_ITSELF, (run("unset", "NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER"),)),
+            status=Status.FAIL,
+        )
+        return
     if not environment.variables.known:
         return
     here = variables(environment)
