@@ -83,7 +83,20 @@ _OF_THE_HOST = frozenset(
 # programs that are there too
 _ON_WINDOWS = (
     *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl", "shutdown"),
-    *("mkdir", "set", "cmake", "koboldcpp", "powershell", "ren", "vcvars64.bat", "webui.bat", "winget"),
+    *(
+        "call",
+        "findstr",
+        "reg",
+        "mkdir",
+        "set",
+        "cmake",
+        "koboldcpp",
+        "powershell",
+        "ren",
+        "vcvars64.bat",
+        "webui.bat",
+        "winget",
+    ),
 )
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")

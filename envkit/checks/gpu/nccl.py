@@ -90,7 +90,8 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(said, (fixed("docker compose up -d"),))
     advice = (
         "Add --shm-size=8g (or --ipc=host, which shares the host's /dev/shm) to the docker run command that starts the "
-        "container, and keep its other options: the command below shows only where it belongs."
+        "container, before the image's name, and keep its other options. The container must be created again; one "
+        "that is renamed stays as it is, with its files."
     )
     return remedy(environment, advice, "shm")
 

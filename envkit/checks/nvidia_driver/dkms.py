@@ -8,6 +8,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
@@ -135,6 +136,24 @@ def _last_for(branch: int, matrix: Matrix) -> list[str]:
     own = {family for row in matrix.driver_branches if row.branch == branch for family in row.families or ()}
     later = {family for row in matrix.driver_branches if row.branch > branch for family in row.families or ()}
     return sorted(own - later)
+
+
+BACKPORTS = (
+    "This driver release does not build for this kernel. Install the newer one of Debian's backports for your release, "
+    "which also finishes the package that was left half configured (where apt knows no backports, "
+    "https://backports.debian.org/Instructions tells the line to add, with contrib and non-free). dkms status must then "
+    "say installed. Or boot the kernel of the release itself, for which the installed driver builds: choose it in the "
+    "boot menu, under Advanced options."
+)
+
+
+def of_backports(environment: Environment) -> bool:
+    """True on a Debian whose own packages brought the driver: there are no packages of single branches."""
+    entries = [entry.module for entry in dkms_entries(environment)]
+    debian = "debian" in managers(environment) or (
+        environment.system.os.known and environment.system.os.get().id == "debian"
+    )
+    return debian and any(module.startswith(("nvidia-current", "nvidia-tesla")) for module in entries)
 
 
 def newer_branch(environment: Environment, matrix: Matrix) -> int | None:

@@ -18,7 +18,16 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.dkms import begun, by_operator, dkms_entries, from_the_log, newer_branch, other_kernel
+from envkit.checks.nvidia_driver.dkms import (
+    BACKPORTS,
+    begun,
+    by_operator,
+    dkms_entries,
+    from_the_log,
+    newer_branch,
+    of_backports,
+    other_kernel,
+)
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
@@ -104,6 +113,8 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = (
             f"This driver branch does not build for this kernel. Install branch {branch}, which supports it.{older}"
         )
+        if of_backports(environment):
+            return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
     given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
@@ -115,6 +126,11 @@ _AZURE = (
     fixed("az vm update --resource-group GROUP --name VM --enable-secure-boot false"),
     fixed("az vm start --resource-group GROUP --name VM"),
 )
+_ON_AZURE = (
+    " Run these commands on a different machine, with the names of yours; they stop it. If the installation waited for "
+    "the password of Secure Boot, finish it afterward on the machine (sudo dpkg --configure -a, then sudo modprobe "
+    "nvidia); a driver extension that still says Creating is removed with az vm extension delete, and set again."
+)
 _STOPS = "Rebooting stops everything running on the machine."
 _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
 
@@ -125,7 +141,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "Turn Secure Boot off in the virtual machine's settings and start it again: on most clouds, you cannot "
             "reach the console where a key must be confirmed. Or use an image with a signed driver."
-            f"{' Run these commands on a different machine, with the names of yours; they stop it.' if azure else ''}",
+            f"{_ON_AZURE if azure else ''}",
             _AZURE if azure else (),
         )
     if "systemd-boot" in managers(environment):

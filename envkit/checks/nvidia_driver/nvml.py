@@ -27,6 +27,7 @@ from envkit.checks.nvidia_driver.driver_state import (
     nvml_asked,
     smi_answered,
 )
+from envkit.checks.nvidia_driver.image_libraries import host_libraries_first
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.model import Environment, MachineKind, Message, Problem
 
@@ -43,6 +44,8 @@ _MODULES_OF_PACMAN = ("nvidia", "nvidia-open", "nvidia-lts", "nvidia-open-lts", 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if "lxd" in managers(environment):
         return _same_in_lxd(environment)
+    if "apptainer" in managers(environment):
+        return host_libraries_first(environment)
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
