@@ -84,10 +84,8 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
         "Install a build of the framework for an older CUDA version, or a newer driver (for a container, on its host)."
     )
     name = framework_of(environment, matrix, messages)
-    if not list(installs(environment)):  # nobody knows which build would have to be replaced
-        first = newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
-        if first.steps or driver_platform(environment) != "linux":
-            return first
+    if on_windows(environment) and not list(installs(environment)):  # which build it is that runs, nobody knows
+        return newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
     given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given

@@ -54,8 +54,8 @@ def dropping(environment: Environment, guilty: Collection[str], sign: str) -> tu
     if folders and len(left) == len(folders):
         left = [folder for folder in folders if sign not in folder]
     if not folders or len(left) == len(folders):
-        known = [folder for folder in guilty if folder]
-        if len(known) == 1:
-            return steps(environment, "drop-folder", root=known[0])
+        apart = [folder for folder in guilty if folder and sign not in folder]
+        if len(apart) == 1:
+            return steps(environment, "drop-folder", root=apart[0])
         return () if folders else steps(environment, "drop-folders", sign=sign)
     return (export("LD_LIBRARY_PATH", PATH(":".join(left))) if left else fixed("unset LD_LIBRARY_PATH"),)

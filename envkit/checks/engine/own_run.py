@@ -48,8 +48,12 @@ def _new(kept: list[str], option: tuple[str, ...]) -> tuple[str, ...]:
     places = [place for place, word in enumerate(kept) if word.partition("=")[0] == name]
     if name in _ONCE and places:
         return ()
-    if len(option) == 2 and any(kept[place + 1 : place + 2] == [option[1]] for place in places):
-        return ()
+    for place in reversed(places) if len(option) == 2 else ():
+        value = kept[place + 1] if place + 1 < len(kept) else ""
+        if value == option[1]:
+            return ()
+        if name == "-e" and value.partition("=")[0] == option[1].partition("=")[0]:
+            del kept[place : place + 2]
     if len(option) == 1 and "=" in option[0] and places:
         place = places[0]
         del kept[place : place + (1 if "=" in kept[place] else 2)]

@@ -272,7 +272,8 @@ def _pixi(environment: Environment, given: Remedy, calls: list[_PipCall | None])
         local = f"+{index.rstrip('/').rpartition('/')[2]}"
         wanted = series(f'{_name(line)} = "=={line.rpartition("==")[2].partition("+")[0]}{local}"' for _, line in pairs)
         return Remedy(
-            f"{given.advice} In pyproject.toml, add the table [tool.pixi.pypi-options] with the line extra-index-urls = "
+            f"{given.advice} In pyproject.toml, add the table [tool.pixi.pypi-options] with the line "
+            f"extra-index-urls = "
             f'["{index}"], and below [tool.pixi.pypi-dependencies] give each of these that you use its own line: '
             f"{wanted}. (In pixi.toml, the tables are called the same without tool.pixi.) Then let pixi solve again.",
             (run("pixi", "install"),),

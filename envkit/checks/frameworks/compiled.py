@@ -54,8 +54,10 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from the "
             f"extension that was compiled in {place} when the image was built, as the error shows. Use a release of "
             "the image that is built for this GPU, or build the image again from its Dockerfile for it: set the target "
-            f"before that step (ENV TORCH_CUDA_ARCH_LIST={capability or 'X.Y'}), in a base image that has nvcc (devel in "
-            "its tag). A pip install in the running container does not replace it. Until then, an option of the program "
+            f"before that step (ENV TORCH_CUDA_ARCH_LIST={capability or 'X.Y'}), in a base image that has nvcc "
+            f"(devel in "
+            "its tag). A pip install in the running container does not replace it. Until then, an option of the "
+            "program "
             "may turn the extension off."
         )
     known = beside[0] if len(beside) == 1 else None
@@ -65,7 +67,8 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
         f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a compiled "
         f"extension{among}; the last lines before the error name it. Compile it for this GPU with the toolkit of the "
         "framework's CUDA. If the build rejects the target, or the extension comes without source code, it does not "
-        "support this GPU: use another release of it that does (a newer one for a newer GPU), turn it off in the program, or use another "
+        "support this GPU: use another release of it that does (a newer one for a newer GPU), turn it off in "
+        "the program, or use another "
         "GPU.",
         (
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),

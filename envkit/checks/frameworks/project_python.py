@@ -15,14 +15,15 @@ _TAG = regex(r"`cp3(?P<minor>\d{1,2})`")
 
 
 def of_project(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
-    """The newest Python that uv itself says there are wheels for; None where it does not, or where it has no project."""
+    """The newest Python that uv itself says there are wheels for; None where it says none or has no project."""
     tags = next((match["tags"] for message in messages if (match := _HAS.search(message.text))), "")
     minors = [int(match["minor"]) for match in _TAG.finditer(tags)]
     if not minors or "uv" not in managers(environment):
         return None
     wanted = VERSION(Version.of(3, max(minors)))
     return Remedy(
-        f"{named(messages, 'package') or 'The package'} has wheels for Python {wanted} only, and uv took another Python "
+        f"{named(messages, 'package') or 'The package'} has wheels for Python {wanted} only, and uv took "
+        f"another Python "
         f"for the project. Pin Python {wanted} in the project (the first command writes .python-version; uv downloads "
         "that Python if it is not there), and let uv make the environment with it.",
         (run("uv", "python", "pin", wanted), run("uv", "sync", "--python", wanted)),

@@ -84,7 +84,9 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
             '"nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
         )
-    if symbol := named(seen(environment, "uvm-module-not-loaded", "detail-unknown-symbol"), "symbol"):
+    gpl = seen(environment, "uvm-module-not-loaded", "gpl-symbols")
+    symbol = named(seen(environment, "uvm-module-not-loaded", "detail-unknown-symbol"), "symbol")
+    if symbol and not gpl:
         return newer_driver(
             environment,
             matrix,
@@ -93,7 +95,7 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
             "uses, because the kernel is newer than the driver: loading the module again fails in the same way. To "
             "keep the driver, boot an older kernel, on which it worked (in the boot menu, under Advanced options).",
         )
-    if not seen(environment, "uvm-module-not-loaded", "gpl-symbols"):
+    if not gpl:
         return remedy(
             environment,
             "Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "

@@ -18,6 +18,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.cloud_firmware import without_secure_boot
 from envkit.checks.nvidia_driver.dkms import (
     BACKPORTS,
     begun,
@@ -121,29 +122,13 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(given.advice, build_log(environment) or given.steps)
 
 
-_AZURE = (
-    fixed("az vm deallocate --resource-group GROUP --name VM"),
-    fixed("az vm update --resource-group GROUP --name VM --enable-secure-boot false"),
-    fixed("az vm start --resource-group GROUP --name VM"),
-)
-_ON_AZURE = (
-    " Run these commands on a different machine, with the names of yours; they stop it. If the installation waited for "
-    "the password of Secure Boot, finish it afterward on the machine (sudo dpkg --configure -a, then sudo modprobe "
-    "nvidia); a driver extension that still says Creating is removed with az vm extension delete, and set again."
-)
 _STOPS = "Rebooting stops everything running on the machine."
 _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
 
 
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
-        azure = "azure" in managers(environment)
-        return Remedy(
-            "Turn Secure Boot off in the virtual machine's settings and start it again: on most clouds, you cannot "
-            "reach the console where a key must be confirmed. Or use an image with a signed driver."
-            f"{_ON_AZURE if azure else ''}",
-            _AZURE if azure else (),
-        )
+        return without_secure_boot(environment)
     if "systemd-boot" in managers(environment):
         return Remedy(
             "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "

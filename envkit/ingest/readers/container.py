@@ -66,7 +66,7 @@ _CONTINUED = regex(r"\\\n[ \t>]{0,16}")
 
 @reader("container command")
 def read_command(text: Text) -> Iterator[Clue]:
-    """The command that starts the image of the text, with its continued lines; the last one, where there are several."""
+    """The command that starts the image of the text, with its continued lines; the last one of several."""
     last = None
     for match in text.matches(_COMMAND, "docker run ", "podman run ", lines=40):
         line = _CONTINUED.sub(" ", match["line"]).strip().rstrip("`")
