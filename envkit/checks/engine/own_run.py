@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import NAME, Command, run
+from envkit.checks.engine.command import NAME, Command, as_told, run
 from envkit.model import Environment
 
 _SAFE = r"[\w./:=@,+%~-]"
@@ -30,8 +30,7 @@ def in_own_words(environment: Environment, step: Command) -> tuple[Command, ...]
     start = own.index("run") + 1
     kept = list(own[start:])
     added = [word for option in _options(asked[2:-1]) for word in _new(kept, option)]
-    line = " ".join((*own[:start], *added, *kept))
-    return (*_put_aside(own), Command(shell=line))
+    return (*_put_aside(own), as_told((*own[:start], *added, *kept)))
 
 
 def _options(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -51,7 +51,7 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
     if branch < _FIRST_CALLED_DRIVER or (on_debian and branch == _FIRST_CALLED_DRIVER):
         words = (
             f"Install driver branch {branch}.{where} Only releases of distributions that are as old as it package it "
-            "(Ubuntu up to 20.04, Debian up to 10 or 11): on a newer one, keep nouveau, the open driver, for the "
+            "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
             "display, or use a newer card."
         )
         action = "driver-legacy"

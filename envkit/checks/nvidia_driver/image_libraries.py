@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import PATH, Unfit, fixed, run
+from envkit.checks.engine.command import PATH, Word, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
 from envkit.model import Environment
@@ -14,8 +14,6 @@ _OF_IMAGE = "/usr/local/nvidia"
 def host_libraries_first(environment: Environment) -> Remedy:
     """The remedy that lets the host's libraries come first; nothing is unloaded or installed on the node."""
     others = [folder for folder in library_path(environment) if folder != _OF_HOST and not folder.startswith(_OF_IMAGE)]
-    path = PATH(":".join((_OF_HOST, *others)))
-    first = path if isinstance(path, Unfit) else f"LD_LIBRARY_PATH={path}"
     return Remedy(
         "The image brings driver libraries of its own, which are found before those of the host that --nv mounts in "
         f"{_OF_HOST}. The node and its driver are not at fault: nothing has to be reloaded there. Put the host's "
@@ -24,7 +22,13 @@ def host_libraries_first(environment: Environment) -> Remedy:
         "/usr/local/nvidia/lib /usr/local/nvidia/lib64). If nvidia-smi fails outside of the image, too, the node's "
         "administrators must reload or restart its driver.",
         (
-            run("apptainer", "exec", "--nv", "--env", first, "IMAGE", "nvidia-smi"),
+            run("apptainer", "exec", "--nv", "--env", *_set_to((_OF_HOST, *others)), "IMAGE", "nvidia-smi"),
             fixed("nvidia-smi"),
         ),
     )
+
+
+def _set_to(folders: tuple[str, ...]) -> tuple[Word, ...]:
+    """What --env takes as one word."""
+    path = PATH(":".join(folders))
+    return (f"LD_LIBRARY_PATH={path}" if isinstance(path, str) else path,)

@@ -50,7 +50,7 @@ def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix]
         folder = folder_of(library.path) if library is not None else ""
         if folder in library_path(environment) or (sign and library is None):
             return without_folders(environment, advice, (folder,), sign)
-        if sign and not library_path(environment):  # the variable or a file of the loader lists it: which is not told
+        if sign:  # the variable or a file of the loader lists it
             off = dropping(environment, (), sign)
             return Remedy(advice, (*off, *steps(environment, "compat-files"), *steps(environment, "find-libcuda")))
         return remedy(environment, advice, "find-libcuda")

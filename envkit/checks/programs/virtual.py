@@ -26,8 +26,7 @@ _FRAMEBUFFER = (
     "On the Linux host, its own framebuffer still holds the card's memory (grep -A3 efifb /proc/iomem shows it), so "
     "that vfio-pci cannot reserve it. Boot the host without that framebuffer: the first command adds "
     "initcall_blacklist=sysfb_init to the kernel's command line and keeps the old file as /etc/default/grub.bak "
-    "(kernels "
-    "before 5.15: video=efifb:off instead; without GRUB, in the boot loader's own file). From then on, the host's own "
+    "(older kernels: video=efifb:off; without GRUB, in the boot loader's own file). From then on, the host's own "
     "console is black: check beforehand that you can log in by SSH."
 )
 
