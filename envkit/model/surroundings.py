@@ -53,6 +53,7 @@ class Containers:
     device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
     image: Observed[Name] = field(default_factory=unseen)  # the one that a text starts or names in a manifest
     host_listed: Observed[FreeText] = field(default_factory=unseen)  # what started it, below the host's packages
+    started_by: Observed[FreeText] = field(default_factory=unseen)  # the docker run command of a text, on one line
 
 
 @record

@@ -34,7 +34,9 @@ def test_what_is_missing_is_added_to_what_is_set(printed: str, already: str, exp
     finding = found(f"NVIDIA_DRIVER_CAPABILITIES={already}\n" + DOCKER.format(set=already) + printed)
     assert finding.title.endswith(named)
     assert finding.remedy is not None
-    assert finding.remedy.commands == (f"docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES={expected} stream",)
+    assert finding.remedy.commands == (
+        f"docker run -e NVIDIA_DRIVER_CAPABILITIES={expected} --rm --gpus all stream",  # its own, with the option
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def of_text(text: str, check: str) -> Remedy:
 @pytest.mark.parametrize(
     ("report", "check", "parts"),
     [
-        ("28-02", "docker-from-snap-or-desktop", ["get.docker.com", "nvidia-ctk runtime configure", "context use"]),
+        ("28-02", "docker-from-snap-or-desktop", ["docker-ce", "nvidia-ctk runtime configure", "context use"]),
         ("28-05", "device-node-permission", ['usermod -aG video "$USER"']),
         ("28-08", "build-isolation-hides-torch", ["--no-build-isolation auto-gptq==0.7.1"]),
         ("28-11", "libcudart-missing", ["--cuda 10.0 --cudnn 7 --run"]),

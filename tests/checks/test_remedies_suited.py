@@ -79,7 +79,8 @@ def test_poetry_and_pixi_keep_the_choice() -> None:
     assert given.commands[1] == "poetry add --source pytorch-cu124 torch==2.6.0"
     given = suited(managed("pixi"), Remedy("Replace it.", (TORCH,)))
     assert given.commands == ("pixi install",)
-    assert 'torch = { version = "==2.6.0", index = "https://download.pytorch.org/whl/cu124" }' in given.summary
+    assert 'extra-index-urls = ["https://download.pytorch.org/whl/cu124"]' in given.summary
+    assert 'torch = "==2.6.0+cu124"' in given.summary
 
 
 @pytest.mark.parametrize("name", sorted(APPLIANCES))
@@ -391,7 +392,12 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
             "only onnxruntime-gpu",
         ),
         ("4/b4-36", "not-built-for-windows", ["bitsandbytes>=0.43.0"], ""),
-        ("3/b3-23", "gcc-too-new-for-nvcc", ["vcvars64.bat -vcvars_ver="], "Visual Studio"),
+        (
+            "3/b3-23",
+            "gcc-too-new-for-nvcc",
+            ['vcvars64.bat" -vcvars_ver=14.39', "CMAKE_GENERATOR_TOOLSET"],
+            "Visual Studio",
+        ),
         ("7/b7-18", "xid-other", ["nvidia-smi --gpu-reset -i 0000:01:00.0"], "RMA"),
         ("7/b7-24", "extension-abi-mismatch", [".\\venv\\Scripts\\python.exe -m pip install", "xformers==0.0.22"], ""),
         ("2/b2-03", "docker-no-nvidia-runtime", ["--runtime=docker --set-as-default"], "kubelet"),

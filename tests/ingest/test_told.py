@@ -174,7 +174,7 @@ SLURM = (
 def test_on_a_cluster_a_gpu_is_asked_for_and_nothing_is_installed(words: str, id: str) -> None:  # noqa: A002
     first = run_checks(parse_text(words), matrix(), all_checks().values())[0]
     assert first.id == id and first.status is Status.FAIL and first.remedy is not None
-    assert all(command.startswith("srun --gres=gpu:1") for command in first.remedy.commands)
+    assert all(command.startswith(("srun --gres=gpu:1", "sinfo")) for command in first.remedy.commands)
 
 
 def test_the_build_that_fails_is_not_proposed_where_the_gpu_is_not_named() -> None:

@@ -27,6 +27,7 @@ TOLD_BY_TEXTS = {
     "containers.host_listed",
     "containers.image",
     "containers.node_devices",
+    "containers.started_by",
     "system.firmware",
     "system.gpu_enclosure",
     "system.hosted_guests",

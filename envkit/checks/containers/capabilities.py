@@ -70,6 +70,19 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
             "has that variable already, change the value. Then re-create the container.",
             (fixed("docker compose up -d"),),
         )
+    if "apptainer" in which:
+        return Remedy(
+            "Apptainer mounts those of the host's libraries that its list nvliblist.conf names, and an older "
+            "list lacks "
+            "what newer drivers have. Add the missing library to it, as root on the node (the name without its "
+            "version, "
+            "such as libnvidia-nvvm.so), or update Apptainer. Without root: mount it from the host (the first command "
+            "lists the host's files) with --bind FILE:/.singularity.d/libs/NAME in your own command.",
+            (
+                fixed("ldconfig -p"),
+                fixed("find /etc /usr/etc -name nvliblist.conf"),
+            ),
+        )
     return Remedy(
         f"{why}, which decide which of its libraries are mounted. They are set when a container is created.",
         (run("docker", "run", "--gpus", "all", "-e", CAPABILITIES(f"{_VARIABLE}={value}"), "IMAGE"),),

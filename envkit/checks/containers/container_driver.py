@@ -15,6 +15,7 @@ from envkit.checks.engine.managers import in_image, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import answered, driver_platform, installed
@@ -67,6 +68,14 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
                 if new
                 else fixed("singularity exec --nv IMAGE nvidia-smi"),
             ),
+        )
+    if seen(environment, "container-no-gpu-injected", "detail-podman"):
+        return remedy(
+            environment,
+            "docker is Podman here, and this Podman ignores --gpus: give the container the GPU as a CDI device, in "
+            "place of --gpus. The first command writes the description of the devices that this needs (again after "
+            "every update of the driver). In a compose file, under the service: devices: [nvidia.com/gpu=all].",
+            "podman-device",
         )
     return Remedy(
         "Re-create the container with a GPU. The command below is for Docker; with Podman, use podman run --device "

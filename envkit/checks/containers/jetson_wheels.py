@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.engine.command import IMAGE, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import Installed, installs, named_python, release
 from envkit.model import Environment
 from envkit.tables.codes import limit
-from envkit.tables.jetson import JetsonWheel
+from envkit.tables.jetson import JetsonImages, JetsonWheel
 from envkit.tables.loader import read
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ def jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     items = list(installs(environment, "pytorch", "tensorflow"))
     if wheel := _wheel_of(environment, items):
         return _from_vendor(environment, items, wheel)
+    if items and items[0].framework.name == "pytorch" and (image := _image_of(environment)):
+        return Remedy(
+            f"Use an image with a PyTorch for this board: {image} is one for L4T {board.get().major}. Start your own "
+            "command with it in place of the image that fails, with the same volumes; the command below prints True "
+            "and the GPU targets of its PyTorch. (autotag of jetson-containers would take a local image first, such as "
+            "the one that fails.)",
+            (run("docker", "run", "--rm", "--runtime", "nvidia", IMAGE(image), "python3", "-c", _SHOW),),
+        )
     return remedy(
         environment,
         f"Install NVIDIA's wheels for {f'L4T {board.get()}' if board.known else 'this board'} (see the guide under "
@@ -30,6 +40,18 @@ def jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
         "jetson-container",
         framework=items[0].framework.name if items else "pytorch",
     )
+
+
+_SHOW = "import torch; print(torch.cuda.is_available(), torch.cuda.get_arch_list())"
+_FIRST_IMAGE = regex(r"\((?P<image>[\w./-]{3,80}:[\w.-]{3,60})\)")
+
+
+def _image_of(environment: Environment) -> str:
+    """The image for the board's L4T that its table names, '' where it names none or the L4T is not known."""
+    own = environment.system.l4t_release.value
+    told = next((row.told for row in read(JetsonImages) if own is not None and row.l4t == own.major), "")
+    match = _FIRST_IMAGE.search(told)
+    return match["image"] if match else ""
 
 
 def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:

@@ -58,6 +58,12 @@ _OF_A_PACKAGE = (
 )
 
 
+_DRIVER_ALONE = (
+    "The driver alone is enough: it needs no CUDA toolkit and no cuDNN beside what the program brings. To keep the "
+    "driver, use a build of the program for an older CUDA."
+)
+
+
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = too_old_messages(environment, matrix)
     if all(message.values.get("symbol") and "libtorch" not in message.text for message in messages):
@@ -78,6 +84,8 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
         "Install a build of the framework for an older CUDA version, or a newer driver (for a container, on its host)."
     )
     name = framework_of(environment, matrix, messages)
+    if on_windows(environment) and not list(installs(environment)):  # which build it is that runs, nobody knows
+        return newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
     given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.cudnn_headers import headers, is_header
 from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_LOADED = regex(r"(?P<folder>/(?:usr|opt)/[\w./+-]{1,200})/libcudnn[\w.]{0,40}")
+
+
 def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-dropped-arch")
     why = "Use a build of the framework with an older cuDNN that has kernels for this GPU."
@@ -51,6 +55,7 @@ def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
             "The system's cuDNN is loaded instead of the framework's own: remove its directory from LD_LIBRARY_PATH."
         )
         guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
+        guilty = guilty or list(dict.fromkeys(match["folder"] for match in _LOADED.finditer(text)))
         return without_folders(environment, advice, guilty, "cuda")
     summary = "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins."
     return Remedy(summary, steps(environment, "list-cudnn"))

@@ -9,6 +9,7 @@ from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import OperatingSystem
 
 
 def default_gcc(environment: Environment) -> HostCompiler | None:
@@ -20,8 +21,15 @@ def default_gcc(environment: Environment) -> HostCompiler | None:
 def as_packaged(environment: Environment, matrix: Matrix, gcc: int) -> str:
     """How the packages of that GCC are called: by major and minor release where the distribution has it so (4.9)."""
     row = matrix.operating_system(environment.system.os.get().os_id) if environment.system.os.known else None
-    own = [version for version in (row.installable_gcc if row is not None else ()) if version.major == gcc]
+    rows = (row,) if row is not None else _of_ubuntu(matrix) if not environment.system.os.known else ()
+    own = [version for each in rows for version in each.installable_gcc if version.major == gcc][-1:]
+    own = [version for version in (row.installable_gcc if row is not None else own) if version.major == gcc]
     return str(max(own)) if own else str(gcc)
+
+
+def _of_ubuntu(matrix: Matrix) -> list[OperatingSystem]:
+    """The releases of the distribution whose commands are given where none is told."""
+    return [row for row in matrix.operating_systems if row.os_id.startswith("ubuntu")]
 
 
 def packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:

@@ -112,14 +112,18 @@ def _python_of(environment: Environment) -> list[Word]:
     return ["--python", VERSION(versions.pop())] if len(versions) == 1 else []
 
 
-def install_cuda(environment: Environment, version: Version) -> tuple[Command, ...]:
+def install_cuda(environment: Environment, version: Version, cudnn: Version | None = None) -> tuple[Command, ...]:
     """The commands that install a toolkit next to the others and build with it, in this shell."""
     if on_windows(environment):
         return (run("winget", "install", "--id", "Nvidia.CUDA", "--version", VERSION(version.release(2))),)
     return (
-        run("envkit", "install", "--cuda", VERSION(version), "--run"),
+        run("envkit", "install", "--cuda", VERSION(version), *_with_cudnn(cudnn), "--run"),
         *steps(environment, "use-toolkit", root=f"/usr/local/cuda-{version.release(2)}"),
     )
+
+
+def _with_cudnn(cudnn: Version | None) -> tuple[Word, ...]:
+    return ("--cudnn", VERSION(cudnn.release(2))) if cudnn is not None else ()
 
 
 def _machine(

@@ -51,6 +51,11 @@ def dropping(environment: Environment, guilty: Collection[str], sign: str) -> tu
     """The commands of that remedy, for this shell."""
     folders = library_path(environment)
     left = [folder for folder in folders if folder not in guilty]
+    if folders and len(left) == len(folders):
+        left = [folder for folder in folders if sign not in folder]
     if not folders or len(left) == len(folders):
-        return steps(environment, "drop-folders", sign=sign)
+        apart = [folder for folder in guilty if folder and sign not in folder]
+        if len(apart) == 1:
+            return steps(environment, "drop-folder", root=apart[0])
+        return () if folders else steps(environment, "drop-folders", sign=sign)
     return (export("LD_LIBRARY_PATH", PATH(":".join(left))) if left else fixed("unset LD_LIBRARY_PATH"),)

@@ -11,6 +11,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import IMAGE, MODULE, PATH, PYTHON, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.own_run import in_own_words
 from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
 
@@ -37,7 +38,8 @@ def in_place(environment: Environment, given: Remedy) -> Remedy:
     names = managers(environment)
     if not _CLUSTERS.isdisjoint(names):
         given = _by_modules(given)
-    return replace(given, steps=tuple(_placed(environment, names, step) for step in given.steps))
+    steps = (own for step in given.steps for own in in_own_words(environment, step))
+    return replace(given, steps=tuple(_placed(environment, names, step) for step in steps))
 
 
 def _placed(environment: Environment, names: tuple[str, ...], step: Command) -> Command:

@@ -83,9 +83,24 @@ _OF_THE_HOST = frozenset(
 # programs that are there too
 _ON_WINDOWS = (
     *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl", "shutdown"),
-    *("mkdir", "set", "cmake", "koboldcpp", "powershell", "ren", "vcvars64.bat", "webui.bat", "winget"),
+    *(
+        "call",
+        "findstr",
+        "xcopy",
+        "reg",
+        "mkdir",
+        "set",
+        "cmake",
+        "koboldcpp",
+        "powershell",
+        "ren",
+        "vcvars64.bat",
+        "webui.bat",
+        "winget",
+    ),
 )
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
+_AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
@@ -157,7 +172,18 @@ def on_windows(environment: Environment) -> bool:
 
 def without_linux(given: Remedy) -> Remedy:
     """The remedy with those of its commands that Windows has too."""
-    return Remedy(given.advice, tuple(for_windows(step) for step in given.steps if _runs_on_windows(step)))
+    plain = tuple(map(_without_sudo, given.steps))
+    kept = tuple(for_windows(step) for step in plain if _runs_on_windows(step))
+    asks = any(step not in given.steps for step in plain)
+    return Remedy(f"{given.advice}{_AS_ADMINISTRATOR if asks else ''}", kept)
+
+
+def _without_sudo(step: Command) -> Command:
+    """nvidia-smi is there too: who may change a setting is the terminal's affair."""
+    words = step.words or tuple(step.shell.split())
+    if words[:2] != ("sudo", "nvidia-smi") or any(sign in step.shell for sign in _OF_A_LINUX_SHELL):
+        return step
+    return Command(words=words[1:])
 
 
 def _runs_on_windows(step: Command) -> bool:

@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 ADDRESS = regex(r"https?://[^\s<>\"]+")
 _GPU = regex(rf"GPU {PCI_ADDRESS}")  # the subject of a finding on one GPU
+_OF_LINUX_HOST = ("passthrough-blocked", "vgpu-not-started")  # where Windows, if any, is the guest
 _ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
 _WORDS = {
     Problem.ABSENT: "not found",
@@ -148,7 +149,8 @@ def _link(
     if finding.remedy is None:
         return finding
     given = suited(environment, finding.remedy)
-    return replace(finding, remedy=in_order(without_linux(given) if on_windows(environment) else given))
+    windows = on_windows(environment) and finding.id not in _OF_LINUX_HOST
+    return replace(finding, remedy=in_order(without_linux(given) if windows else given))
 
 
 def _of_another_gpu(finding: Finding, other: Finding) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
@@ -264,16 +265,17 @@ def _poetry(environment: Environment, given: Remedy, calls: list[_PipCall | None
 
 
 def _pixi(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
-    """Its manifest names an index line by line, which no command writes."""
-    lines = [
-        f'{_name(line)} = {{ version = "=={line.rpartition("==")[2]}", index = "{call.index}" }}'
-        for call in calls
-        if call and call.index
-        for line in call.requirements
-    ]
-    if lines:
+    """Its manifest names an index, which no command writes."""
+    pairs = [(call.index, line) for call in calls if call and call.index for line in call.requirements]
+    if pairs:
+        index = pairs[0][0]
+        local = f"+{index.rstrip('/').rpartition('/')[2]}"
+        wanted = series(f'{_name(line)} = "=={line.rpartition("==")[2].partition("+")[0]}{local}"' for _, line in pairs)
         return Remedy(
-            f"{given.advice} In the manifest, below [pypi-dependencies]: {'; '.join(lines)}. Then run pixi install.",
+            f"{given.advice} In pyproject.toml, add the table [tool.pixi.pypi-options] with the line "
+            f"extra-index-urls = "
+            f'["{index}"], and below [tool.pixi.pypi-dependencies] give each of these that you use its own line: '
+            f"{wanted}. (In pixi.toml, the tables are called the same without tool.pixi.) Then let pixi solve again.",
             (run("pixi", "install"),),
         )
 

@@ -105,11 +105,13 @@ _NO_INTEGRATION = Fault(
     "visual-studio-without-cuda",
     "Visual Studio lacks the CUDA toolkit's extension files",
     impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
-    remedy="Copy the files of extras\\visual_studio_integration\\MSBuildExtensions of the toolkit into the directory "
-    "MSBuild\\Microsoft\\VC\\v170\\BuildCustomizations of Visual Studio, or install CUDA again after Visual Studio "
-    "(component Visual Studio Integration). For Visual Studio 2019, the folder is v160. With CMake's Ninja generator "
-    "in the x64 Native Tools prompt, neither is needed.",
-    steps=(fixed("python -m pip install ninja"), fixed("cmake -G Ninja -B build")),
+    remedy="Copy the toolkit's extension files into Visual Studio, in a Command Prompt that was started as "
+    "administrator; then build again in a fresh directory. The command is for Visual Studio 2022 Community: replace "
+    "Community by your edition (BuildTools is in Program Files (x86)); for 2019, replace 2022 by 2019 and v170 "
+    "by v160. "
+    "Installing CUDA again after Visual Studio (component Visual Studio Integration) does the same. With CMake's Ninja "
+    "generator in the x64 Native Tools prompt (cmake -G Ninja -B build), neither is needed.",
+    actions=("vs-integration",),
 )
 
 

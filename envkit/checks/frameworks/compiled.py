@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
+from envkit.base.versions import Version
 from envkit.checks.engine.command import (
     CAPABILITY,
     NAME,
@@ -19,11 +20,12 @@ from envkit.checks.engine.command import (
     run,
 )
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import in_container, managed_by, managers
 from envkit.checks.engine.messages import said, seen
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import Installed, for_this_machine, named_python, pip, release
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.base.versions import ComputeCapability
@@ -47,6 +49,17 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
     ready = [name for name in _READY_MADE if any(item.name == name for item in beside)]
     if "sglang" in managers(environment) or (ready and len(ready) == len(beside)):
         return _without_source(found, ready or ["sgl-kernel"], capability)
+    if place := _built_into_image(environment):
+        return Remedy(
+            f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from the "
+            f"extension that was compiled in {place} when the image was built, as the error shows. Use a release of "
+            "the image that is built for this GPU, or build the image again from its Dockerfile for it: set the target "
+            f"before that step (ENV TORCH_CUDA_ARCH_LIST={capability or 'X.Y'}), in a base image that has nvcc "
+            f"(devel in "
+            "its tag). A pip install in the running container does not replace it. Until then, an option of the "
+            "program "
+            "may turn the extension off."
+        )
     known = beside[0] if len(beside) == 1 else None
     package = f"{known.name}=={known.version.partition('+')[0]}" if known else ""
     among = f" ({', '.join(item.name for item in beside)})" if beside else ""
@@ -54,7 +67,9 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
         f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a compiled "
         f"extension{among}; the last lines before the error name it. Compile it for this GPU with the toolkit of the "
         "framework's CUDA. If the build rejects the target, or the extension comes without source code, it does not "
-        "support this GPU: use an older release of it, turn it off in the program, or use another GPU.",
+        "support this GPU: use another release of it that does (a newer one for a newer GPU), turn it off in "
+        "the program, or use another "
+        "GPU.",
         (
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
@@ -63,6 +78,16 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
 
 
 _PAGED = regex(r"(?i)flashinfer|Batch(?:Decode|Prefill)With(?:Paged|Ragged)KVCache")
+
+
+_SOURCE = regex(r"(?P<place>/(?:usr/src|opt|build|workspace|src)/[\w.+-]{2,60})/(?:csrc|src)/[\w./+-]{2,120}\.cuh?\b")
+
+
+def _built_into_image(environment: Environment) -> str:
+    """The folder of an extension's source in an image, as the error of its kernel shows it; '' for none."""
+    ids = ("arch-newer-than-build", "arch-dropped-by-framework")
+    match = _SOURCE.search(" ".join(said(environment, id) for id in ids))  # noqa: A001 - as in reports
+    return match["place"] if match and in_container(environment) else ""
 
 
 def _other_framework(found: Installed) -> Remedy:
@@ -89,6 +114,36 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
         f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
         f"prebuilt code that has none for compute capability {capability or 'of this GPU'}, and without its source pip "
         f"cannot compile it. {other}. An older release of {those} may still include it."
+    )
+
+
+def of_ollama(environment: Environment, capability: str) -> Remedy:
+    """The current release, which has code for every GPU from its oldest one on."""
+    own, oldest = Version.find(capability), limit("ollama-oldest-gpu")
+    if own is not None and own < oldest:
+        return Remedy(
+            f"Ollama's CUDA builds start at compute capability {oldest.release(2)}, and this GPU has {capability}: no "
+            "release of it uses the GPU by CUDA. Let it run on the CPU, or on Vulkan (OLLAMA_VULKAN=1), or use "
+            "llama.cpp that you compile for this GPU.",
+            (fixed("ollama --version"),),
+        )
+    known = f", {capability} among them" if own is not None else ""
+    said = (
+        f"Ollama ships its own kernels, and its current releases have them for compute capability {oldest.release(2)} "
+        f"and newer{known}; single older releases left some out. Update it"
+    )
+    if environment.containers.started_by.known or managed_by(environment, "docker-run", "compose"):
+        return Remedy(
+            f"{said}: pull the current image, and create the container again from it. The models are in its volume and "
+            "stay; a container that is renamed keeps its files.",
+            (fixed("docker pull ollama/ollama"), fixed("docker run --gpus all IMAGE")),
+        )
+    if on_windows(environment):
+        return Remedy(f"{said}; the models stay.", (fixed("winget upgrade --id Ollama.Ollama"),))
+    return Remedy(
+        f"{said} with the installer from ollama.com/download, over the present one; the models stay. The command then "
+        "prints the new release.",
+        (fixed("ollama --version"),),
     )
 
 
@@ -125,11 +180,7 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
             "still need a newer GPU.",
         )
     if "ollama" in programs:
-        return Remedy(
-            "Ollama ships its own kernels: install a release whose documentation lists this GPU (the newest for a new "
-            "card; for an old one, the last before support was dropped), or run it on Vulkan or the CPU.",
-            (fixed("ollama --version"),),
-        )
+        return of_ollama(environment, capability)
     if "llama.cpp" in programs or not told:
         return _from_source(environment, capability, number)
     return None

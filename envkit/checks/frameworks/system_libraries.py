@@ -23,8 +23,10 @@ def libraries_of_system(environment: Environment, title: str, cuda: Version, cud
             (run("conda", "install", "-y", "-c", "conda-forge", *map(CONDA_SPEC, packages)),),
         )
     root = f"/usr/local/cuda-{cuda.release(2)}"
+    beside = f", with cuDNN {cudnn.release(2)}," if cudnn is not None else ""
     return Remedy(
-        f"{why}install them alongside the others and add them to the loader's path, in this shell and wherever the "
+        f"{why}install them{beside} alongside the others and add them to the loader's path, in this shell and "
+        f"wherever the "
         "program is started.",
-        (*install_cuda(environment, cuda), *steps(environment, "load-toolkit", root=root)),
+        (*install_cuda(environment, cuda, cudnn), *steps(environment, "load-toolkit", root=root)),
     )

@@ -16,6 +16,7 @@ from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import capability
+from envkit.checks.frameworks.set_in_code import set_in_code
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
 
@@ -186,8 +187,10 @@ def _memory(gpu: SeenGpu) -> float:
 
 
 _ASK_SCHEDULER = Remedy(
-    "The job has no GPU because none was requested: ask the scheduler for one.",
-    (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
+    "The job has no GPU because none was requested. Add this line to the job script, below its other #SBATCH lines, "
+    "and submit it again: #SBATCH --gres=gpu:1 (per node; keep your other lines). The first command lists the "
+    "partitions that have GPUs, for -p; the second shows that such a job gets one.",
+    (fixed("sinfo -o '%P %G'"), fixed("srun --gres=gpu:1 nvidia-smi -L")),
 )
 _OTHER_REQUEST = Remedy(
     "The job requested a GPU with --gres but got none: some clusters allocate GPUs only with --gpus. Request one "
@@ -211,6 +214,8 @@ _HIDDEN = Fault(
 
 def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
     gpus = gpus_of(environment)
+    if seen(environment, "cuda-visible-devices-invalid", "detail-in-code"):
+        return set_in_code(environment, len(gpus) == 1)
     if len(gpus) == 1:
         advice = "The only GPU is number 0. In a scheduler's job, ask the scheduler for the GPU instead."
         return Remedy(advice, (export(VISIBLE, "0"),))

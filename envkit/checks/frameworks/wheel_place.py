@@ -22,6 +22,7 @@ from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.project_python import of_project
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import is_told
 
@@ -49,7 +50,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
         return _for_this_platform(environment, matrix, messages, package)
-    if by_name := _by_the_python_in_its_name(environment, messages):
+    if by_name := _by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name
     if package and framework_by_package(matrix, package) is None:
         return Remedy(

@@ -185,6 +185,7 @@ def _value(observed: Observed[tuple[_Item, ...]]) -> tuple[_Item, ...]:
 
 
 def share_of_power(gpus: Iterable[SeenGpu], share: float) -> int | None:
-    """Watts: a share of the least power that one of these models is made for, to tens; None where none is known."""
+    """Watts: a share of the least power of these models, to tens; None where none is known, or they differ much."""
     powers = [model.tdp_w for gpu in gpus for model in gpu.models if model.tdp_w]
-    return int(round(min(powers) * share, -1)) if powers else None
+    alike = powers and min(powers) > max(powers) * share  # a limit for all may be below what a larger card accepts
+    return int(round(min(powers) * share, -1)) if alike else None

@@ -15,6 +15,7 @@ from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
@@ -90,9 +91,27 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(said, (fixed("docker compose up -d"),))
     advice = (
         "Add --shm-size=8g (or --ipc=host, which shares the host's /dev/shm) to the docker run command that starts the "
-        "container, and keep its other options: the command below shows only where it belongs."
+        "container, before the image's name, and keep its other options. The container must be created again; one "
+        "that is renamed stays as it is, with its files."
     )
     return remedy(environment, advice, "shm")
+
+
+def _peer_memory(environment: Environment, matrix: Matrix) -> Remedy:
+    """The driver's own module, or the one beside it for a driver that has none yet."""
+    own, first = installed(environment), limit("driver-with-peermem")
+    if own is not None and own < first:
+        return remedy(
+            environment,
+            f"Driver {own} has no nvidia-peermem, which comes with {first.major} and newer: build Mellanox's "
+            f"nv_peer_mem "
+            "for it, with the headers of the kernel and of MLNX_OFED installed (an archived project; take a release "
+            "of its time if the newest does not compile). Or install a newer driver.",
+            "peermem-before-driver",
+        )
+    return remedy(
+        environment, "Load the module nvidia-peermem (or use the open kernel module on a newer kernel).", "peermem"
+    )
 
 
 _NO_INTERFACE = Fault(
@@ -111,8 +130,7 @@ _NO_PEERMEM = Fault(
     "peermem-not-loaded",
     "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)",
     impact="Data between machines goes through main memory: bandwidth is lower, but nothing fails.",
-    remedy="Load the module nvidia-peermem (or use the open kernel module on a newer kernel).",
-    actions=("peermem",),
+    remedy=_peer_memory,
     status=Status.WARN,
 )
 _SMALL_SHM = Fault(
@@ -220,6 +238,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=73,
     any_of=("system.infiniband_devices", "messages"),
     explained_by=("driver-module-not-loaded",),
+    fix="Load the module nvidia-peermem, or nv_peer_mem beside a driver that has none.",
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

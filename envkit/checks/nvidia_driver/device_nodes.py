@@ -18,6 +18,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
+from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import DeviceNode, Environment, MachineKind
 from envkit.tables.codes import limit
 
@@ -83,7 +84,18 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
             '"nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
         )
-    if not seen(environment, "uvm-module-not-loaded", "gpl-symbols"):
+    gpl = seen(environment, "uvm-module-not-loaded", "gpl-symbols")
+    symbol = named(seen(environment, "uvm-module-not-loaded", "detail-unknown-symbol"), "symbol")
+    if symbol and not gpl:
+        return newer_driver(
+            environment,
+            matrix,
+            None,
+            f"The kernel has no symbol {symbol}, which nvidia_uvm of driver {installed(environment) or 'this release'} "
+            "uses, because the kernel is newer than the driver: loading the module again fails in the same way. To "
+            "keep the driver, boot an older kernel, on which it worked (in the boot menu, under Advanced options).",
+        )
+    if not gpl:
         return remedy(
             environment,
             "Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "

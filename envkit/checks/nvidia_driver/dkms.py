@@ -8,6 +8,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.findings import Evidence, Remedy
+from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
@@ -74,6 +75,8 @@ def _last_of_branch(environment: Environment, matrix: Matrix) -> Version | None:
 
 def other_kernel(environment: Environment) -> Remedy | None:
     """The remedy where another kernel is the way: the one whose headers are there, or one that worked."""
+    if appliance(environment) == "nixos":
+        return _on_nixos()
     return _other_headers(environment) or _back_to(environment)
 
 
@@ -135,6 +138,37 @@ def _last_for(branch: int, matrix: Matrix) -> list[str]:
     own = {family for row in matrix.driver_branches if row.branch == branch for family in row.families or ()}
     later = {family for row in matrix.driver_branches if row.branch > branch for family in row.families or ()}
     return sorted(own - later)
+
+
+BACKPORTS = (
+    "This driver release does not build for this kernel. Install the newer one of Debian's backports for your release, "
+    "which also finishes the package that was left half configured (where apt knows no backports, "
+    "https://backports.debian.org/Instructions tells the line to add, with contrib and non-free). dkms status "
+    "must then "
+    "say installed. Or boot the kernel of the release itself, for which the installed driver builds: choose it in the "
+    "boot menu, under Advanced options."
+)
+
+
+def _on_nixos() -> Remedy:
+    """By the configuration, which names kernel and driver."""
+    return Remedy(
+        "The kernel of your configuration is newer than the driver that it builds. In configuration.nix, take NixOS's "
+        "default kernel (boot.kernelPackages = pkgs.linuxPackages; in place of linuxPackages_latest or another "
+        "one), or "
+        "the newest driver (hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.latest;, .beta for a "
+        "newer one). Then rebuild; the present generation stays in the boot menu.",
+        (fixed("sudo nixos-rebuild boot"), fixed("sudo reboot")),
+    )
+
+
+def of_backports(environment: Environment) -> bool:
+    """True on a Debian whose own packages brought the driver: there are no packages of single branches."""
+    entries = [entry.module for entry in dkms_entries(environment)]
+    debian = "debian" in managers(environment) or (
+        environment.system.os.known and environment.system.os.get().id == "debian"
+    )
+    return debian and any(module.startswith(("nvidia-current", "nvidia-tesla")) for module in entries)
 
 
 def newer_branch(environment: Environment, matrix: Matrix) -> int | None:

@@ -13,7 +13,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import families, remedy
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU is there
+
+
+_FIRST_CALLED_DRIVER = 390  # the first branch whose package of Ubuntu is called nvidia-driver-N
+_KEPT_BY_DEBIAN = (418, 450, 460, 470, 535)  # branches that Debian packages as nvidia-tesla-N-driver
 
 
 def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
@@ -42,7 +46,18 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
         return remedy(environment, advice, "driver-open", branch=branch)
     nixos = f" On NixOS: hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.legacy_{branch};"
     where = nixos if "nixos" in managers(environment) else ""
-    return remedy(environment, f"Install driver branch {branch} and hold it.{where}", "driver-branch", branch=branch)
+    words, action = f"Install driver branch {branch} and hold it.{where}", "driver-branch"
+    on_debian = "debian" in families(environment)[:1]
+    if branch < _FIRST_CALLED_DRIVER or (on_debian and branch == _FIRST_CALLED_DRIVER):
+        words = (
+            f"Install driver branch {branch}.{where} Only releases of distributions that are as old as it package it "
+            "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
+            "display, or use a newer card."
+        )
+        action = "driver-legacy"
+    elif on_debian and branch in _KEPT_BY_DEBIAN:
+        action = "driver-kept"
+    return remedy(environment, words, action, branch=branch)
 
 
 _DROPPED = Fault(

@@ -18,13 +18,16 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.cloud_firmware import without_secure_boot
 from envkit.checks.nvidia_driver.dkms import (
+    BACKPORTS,
     begun,
     by_operator,
     dkms_entries,
     failed_for_another,
     from_the_log,
     newer_branch,
+    of_backports,
     other_kernel,
 )
 from envkit.checks.nvidia_driver.driver_container import title_in_container
@@ -110,30 +113,21 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     if branch := newer_branch(environment, matrix):
         advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
+        if of_backports(environment):
+            return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
     given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
     return Remedy(given.advice, build_log(environment) or given.steps)
 
 
-_AZURE = (
-    fixed("az vm deallocate --resource-group GROUP --name VM"),
-    fixed("az vm update --resource-group GROUP --name VM --enable-secure-boot false"),
-    fixed("az vm start --resource-group GROUP --name VM"),
-)
 _STOPS = "Rebooting stops everything running on the machine."
 _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
 
 
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
-        azure = "azure" in managers(environment)
-        return Remedy(
-            "Turn Secure Boot off in the virtual machine's settings and start it again: on most clouds, you cannot "
-            "reach the console where a key must be confirmed. Or use an image with a signed driver."
-            f"{' Run these commands on a different machine, with the names of yours; they stop it.' if azure else ''}",
-            _AZURE if azure else (),
-        )
+        return without_secure_boot(environment)
     if "systemd-boot" in managers(environment):
         return Remedy(
             "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
-from envkit.checks.engine.loader_path import folder_of, library_path, without_folders
+from envkit.checks.engine.loader_path import dropping, folder_of, library_path, without_folders
 from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.model import PASTED, DriverLibrary, Environment
@@ -50,6 +50,9 @@ def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix]
         folder = folder_of(library.path) if library is not None else ""
         if folder in library_path(environment) or (sign and library is None):
             return without_folders(environment, advice, (folder,), sign)
+        if sign:  # the variable or a file of the loader lists it
+            off = dropping(environment, (), sign)
+            return Remedy(advice, (*off, *steps(environment, "compat-files"), *steps(environment, "find-libcuda")))
         return remedy(environment, advice, "find-libcuda")
 
     return given

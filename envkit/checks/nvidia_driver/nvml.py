@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, fixed, run
+from envkit.checks.engine.command import NAME, run
 from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -27,6 +27,8 @@ from envkit.checks.nvidia_driver.driver_state import (
     nvml_asked,
     smi_answered,
 )
+from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
+from envkit.checks.nvidia_driver.image_libraries import host_libraries_first
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.model import Environment, MachineKind, Message, Problem
 
@@ -37,12 +39,13 @@ _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-rema
 
 
 _COLLECT = ("bug-report", "reboot")
-_MODULES_OF_PACMAN = ("nvidia", "nvidia-open", "nvidia-lts", "nvidia-open-lts", "nvidia-dkms", "nvidia-open-dkms")
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if "lxd" in managers(environment):
         return _same_in_lxd(environment)
+    if "apptainer" in managers(environment):
+        return host_libraries_first(environment)
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
@@ -51,7 +54,7 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if two := seen(environment, "driver-library-mismatch", "modeset"):
         return _one_module(environment, two[0])
-    if half := _half_upgraded(environment):
+    if half := half_upgraded(environment):
         return half
     library = environment.driver.user_space.value
     if _on_disk(environment) and library is not None and library not in _on_disk(environment):
@@ -59,22 +62,6 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
             return _user_space(environment, max(_on_disk(environment)))
         return _reinstall(environment)
     return _reload(environment)
-
-
-def _half_upgraded(environment: Environment) -> Remedy | None:
-    """The remedy where pacman's packages of module and libraries are of two releases: a restart mixes them, too."""
-    installed = [item for item in environment.packages.value or () if item.manager == "pacman"]
-    releases = {item.name: item.version.rpartition("-")[0] for item in installed}
-    modules = [releases[name] for name in _MODULES_OF_PACMAN if name in releases]
-    library = releases.get("nvidia-utils")
-    if not modules or library is None or library in modules:
-        return None
-    return Remedy(
-        f"The installed packages are from two releases: the module's package is {modules[0]}, nvidia-utils is "
-        f"{library}. This is a partial upgrade, which cannot be fixed by reloading the module or rebooting. Upgrade "
-        "the whole system, then reboot.",
-        (fixed("sudo pacman -Syu"), fixed("sudo reboot")),
-    )
 
 
 def _one_module(environment: Environment, message: Message) -> Remedy:

@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import steps
 from envkit.checks.programs.told import told_by_program
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+    from envkit.tables import Matrix
+
+_GROUP = (
+    "The IOMMU must be on (VT-d or AMD-Vi in the firmware, and intel_iommu=on in the kernel's command line of an Intel "
+    "host), and every device in the GPU's IOMMU group, its audio and USB functions too, must be bound to vfio-pci and "
+    "passed through together. If the group holds other devices, use another slot. If the card does not come back after "
+    "a reset, power the host off and on."
+)
+_FRAMEBUFFER = (
+    "On the Linux host, its own framebuffer still holds the card's memory (grep -A3 efifb /proc/iomem shows it), so "
+    "that vfio-pci cannot reserve it. Boot the host without that framebuffer: the first command adds "
+    "initcall_blacklist=sysfb_init to the kernel's command line and keeps the old file as /etc/default/grub.bak "
+    "(older kernels: video=efifb:off; without GRUB, in the boot loader's own file). From then on, the host's own "
+    "console is black: check beforehand that you can log in by SSH."
+)
+
+
+def _by_message(environment: Environment, matrix: Matrix) -> Remedy:
+    """The one way where the message names what is in the way, otherwise what there is to look at."""
+    if seen(environment, "passthrough-blocked", "reserve"):
+        return Remedy(_FRAMEBUFFER, steps(environment, "no-framebuffer"))
+    return Remedy(
+        _GROUP,
+        (
+            fixed("cat /proc/cmdline"),
+            fixed("sudo dmesg"),
+            fixed("lspci -nnk -d 10de:"),
+            fixed("find /sys/kernel/iommu_groups -type l"),
+        ),
+    )
+
 
 told_by_program(
     Fault(
         "passthrough-blocked",
         "The host cannot pass the GPU through to a virtual machine",
         impact="The virtual machine does not start, or starts without the GPU.",
-        remedy="The IOMMU must be on (VT-d or AMD-Vi in the firmware, and intel_iommu=on in the kernel's command line "
-        "of an Intel host), and every device in the GPU's IOMMU group, its audio and USB functions too, must be bound "
-        "to vfio-pci and passed through together. If the group holds other devices, use another slot. If the host's "
-        "own console or framebuffer holds the card's memory (\"can't reserve\"), make another GPU the primary one, or "
-        "add initcall_blacklist=sysfb_init. If the card does not come back after a reset, power the host off and on.",
-        steps=(
-            fixed("cat /proc/cmdline"),
-            fixed("sudo dmesg"),
-            fixed("lspci -nnk -d 10de:"),
-            fixed("find /sys/kernel/iommu_groups -type l"),
-        ),
+        remedy=_by_message,
     ),
+    fix="Turn the IOMMU on, pass through the card's whole group, and keep the host's framebuffer off the card.",
     doc="""A host that passes a GPU to a virtual machine has an IOMMU, and hands over the card's whole group.
 
     VFIO refuses a group of which another driver still owns a device, because that device could reach the guest's

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -44,6 +45,38 @@ def _by_code(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(advice.format(reinstall=_REINSTALL), (fixed("nvidia-smi"),))
 
 
+_TDR = "HKLM\\System\\CurrentControlSet\\Control\\GraphicsDrivers"
+_SHORTER = (
+    "Smaller batches or tiles make each kernel shorter, as does an option of the program that splits them "
+    "(bfactor 6 or "
+    "more and fewer threads in xmr-stak). If it happens with short kernels too, remove overclocking."
+)
+
+
+def _longer_kernels(environment: Environment, matrix: Matrix) -> Remedy:
+    """By the system whose watchdog it is."""
+    if environment.system.os.known and not on_windows(environment):
+        return remedy(
+            environment,
+            "The watchdog is on where a desktop uses the GPU: run the program on a GPU without a display, or boot "
+            f"without a desktop, as below (sudo systemctl set-default graphical.target undoes it). {_SHORTER}",
+            "no-desktop",
+        )
+    return Remedy(
+        f"The card and its driver are not at fault: Windows resets the driver of a GPU with a display after 2 seconds. "
+        f"{_SHORTER} Or let a kernel take 60 seconds: run these commands in a terminal as administrator. The last one "
+        "restarts Windows after a minute, which closes all programs. To undo it, run "
+        f"reg delete {_TDR} /v TdrDelay /f, and the same for TdrDdiDelay.",
+        (
+            run("reg", "add", _TDR, "/v", "TdrDelay", "/t", "REG_DWORD", "/d", "60", "/f"),
+            run("reg", "add", _TDR, "/v", "TdrDdiDelay", "/t", "REG_DWORD", "/d", "60", "/f"),
+            fixed("shutdown /r /t 60"),
+        )
+        if on_windows(environment)
+        else (),
+    )
+
+
 told_by_program(
     Fault(
         "windows-gpu-stopped",
@@ -66,11 +99,9 @@ told_by_program(
         "gpu-kernel-timeout",
         "A GPU kernel ran longer than the display's watchdog allows",
         impact="The driver ends the program; on Windows, the screen goes black for a moment.",
-        remedy="The watchdog is on where a display is connected. On Windows, raise TdrDelay (seconds, in the registry "
-        "under HKLM\\System\\CurrentControlSet\\Control\\GraphicsDrivers) and restart; on Linux, run it on a GPU "
-        "without a display, or stop the desktop. Smaller batches or tiles make each kernel shorter. If it happens "
-        "with short kernels too, remove overclocking, and look for Xid lines.",
+        remedy=_longer_kernels,
     ),
+    fix="Shorten the kernels, or raise TdrDelay on Windows; on Linux, use a GPU without a display.",
     doc="""Every kernel on a GPU with a display ends within the time that the system allows.
 
     Windows allows two seconds by default (TDR), and the Linux driver some seconds with a desktop on the GPU. The error

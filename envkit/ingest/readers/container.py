@@ -60,6 +60,23 @@ def read_image(text: Text) -> Iterator[Clue]:
         yield Fact("containers.image", image, offset)
 
 
+_COMMAND = regex(r"(?P<line>(?:sudo )?(?:docker|podman) run (?:[^\n\\]{1,400}|\\(?!\n)|\\\n[ \t>]{0,16}){1,40})")
+_CONTINUED = regex(r"\\\n[ \t>]{0,16}")
+
+
+@reader("container command")
+def read_command(text: Text) -> Iterator[Clue]:
+    """The command that starts the image of the text, with its continued lines; the last one of several."""
+    last = None
+    for match in text.matches(_COMMAND, "docker run ", "podman run ", lines=40):
+        line = _CONTINUED.sub(" ", match["line"]).strip().rstrip("`")
+        image = _started(line.partition(" run ")[2])
+        if image and not image.startswith(_TRIAL):
+            last = (line, match.start())
+    if last is not None:
+        yield Fact("containers.started_by", *last)
+
+
 def _started(words: str) -> str:
     """The image among the words behind `docker run`: the first that is neither an option nor the value of one."""
     skipped = False

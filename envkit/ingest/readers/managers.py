@@ -146,8 +146,11 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("/usr/lib64/lib", ".el7", ".el8", ".el9", "yum ", "dnf ", "rpm "),
     ),
     "debian": (
-        regex(r"\(Debian \d{1,2}\.\d|\d-(?:cloud-|rt-)?amd64\b(?!\.deb)|[+~]deb\d{1,2}u\d"),
-        ("(Debian ", "-amd64", "deb"),
+        regex(
+            r"\(Debian \d{1,2}\.\d|\d-(?:cloud-|rt-)?amd64\b(?!\.deb)|[+~]deb\d{1,2}u\d"
+            r"|\bDebian (?:jessie|stretch|buster|bullseye|bookworm|trixie|testing|sid)\b"
+        ),
+        ("Debian ", "-amd64", "deb"),
     ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
