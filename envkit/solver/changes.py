@@ -90,7 +90,21 @@ def _framework_changes(part: Part, query: Query) -> Iterator[Change]:
             continue
         wanted = framework.meeting(exactly(version))
         cost = "patch" if version.release(2) == anchor.release(2) else "minor"
-        yield Change(COSTS.index(cost), "framework", str(wanted), with_framework(request, part.index, wanted))
+        value = companion_for(wanted, framework, version, request.gpus) or str(wanted)
+        yield Change(COSTS.index(cost), "framework", value, with_framework(request, part.index, wanted))
+
+
+def companion_for(
+    wanted: FrameworkRequest, asked: FrameworkRequest, version: Version, gpus: Iterable[TargetGpu]
+) -> str:
+    """The release to ask for instead where a package fixed that of the framework: `vllm==0.10.2`; '' elsewhere."""
+    if len(asked.companions) != 1 or not asked.companions[0].release:
+        return ""
+    from envkit.solver.companions import release_for
+
+    (companion,) = wanted.companions
+    release = release_for(companion, version, gpus)
+    return f"{companion.package}=={release}" if release else ""
 
 
 def _cuda_changes(part: Part, query: Query) -> Iterator[Change]:
