@@ -199,8 +199,8 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     if part.option == "framework":
         asked, release = request.frameworks[part.index], choice.builds[part.index].version
         wanted = asked.meeting(exactly(release))
-        value = companion_for(wanted, asked, release, request.gpus) or str(wanted)
-        return Change(cost, "framework", value, with_framework(request, part.index, wanted))
+        value = companion_for(wanted, asked, release, request)
+        return Change(cost, "framework", value, with_framework(request, part.index, wanted)) if value else None
     if part.option == "platform":
         return under_wsl(request) if request.platform == WINDOWS else None
     if part.option == "os":

@@ -274,7 +274,9 @@ def _on_windows(one: _Subject, every: list[FrameworkBuild]) -> Iterator[str]:
         f"{cuda}{_cudnn_of(cuda, one)}" for cuda in sorted({build.cuda for build in ending if build.cuda})
     )
     pythons = listed(python for build in ending for python in build.pythons)
+    if not pythons:  # archives, which later releases have too
+        return
     yield (
-        f"the last release of {one.title} that uses the GPU on Windows itself is {last} (CUDA {cudas}; Python "
+        f"the last release of {one.title} known to use the GPU on Windows itself is {last} (CUDA {cudas}; Python "
         f"{pythons}); newer ones use it in WSL 2"
     )

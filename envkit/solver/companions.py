@@ -41,9 +41,10 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     written = "".join(spec.split())
     found = _releases(package, written)
     if not found:
-        newest = rows[-1].version
+        known = [row.version for row in (*(row for row, _ in made_with_extras(package)), *rows)]
         raise RequestError(
-            f"--framework: {name}{spec} is not known to envkit.", f"The newest known to envkit is {newest}."
+            f"--framework: {name}{spec} is not known to envkit.",
+            f"The releases known to envkit are {known[0]} to {known[-1]}.",
         )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == host]
@@ -153,6 +154,19 @@ def _release_here(companion: Companion, build: FrameworkBuild, choice: Choice, r
         return (held or not rows) and is_made_for(companion.package, version, platform, choice.architecture)
 
     return release_for(companion, build.version, request.gpus, has_one)
+
+
+def newest_for(companion: Companion, torch: Version, request: Request) -> str:
+    """The newest release for a torch that is made for the system and processor of a request; '' where none is."""
+    platform = WINDOWS if request.platform == WINDOWS else "linux"
+
+    def is_here(version: str) -> bool:
+        rows = wheels_of(companion.package, f"=={version}")
+        held = any(has_wheel(row, platform, request.architecture, None) for row in rows)
+        return (held or not rows) and is_made_for(companion.package, version, platform, request.architecture)
+
+    found = release_for(companion, torch, request.gpus, is_here)
+    return found if found and is_here(found) else ""
 
 
 def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:

@@ -187,3 +187,49 @@ def test_a_cudnn_that_is_too_old_for_a_release_on_a_jetson() -> None:
     assert any(
         "jax 0.4.38 is compiled with cuDNN 9.1: 8.9 is too old for it" in one for one in refusal_of(request).warnings
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("torchao", "0.15.0 with 2.9.1"),
+        ("faster-whisper", "4.4.0 is the last for CUDA 12 with cuDNN 8"),
+        ("torch-tensorrt", "each release is for the PyTorch of the same number"),
+        ("opencv-python", "its packages on the default index have no CUDA code"),
+        ("nvidia-dali-cuda120", "nvidia-dali-cuda120 for all of CUDA 12"),
+    ],
+)
+def test_software_without_a_table_is_known_by_name(name: str, known: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        parse_framework(name, matrix())
+    assert known.lower() in str(refused.value).lower()
+
+
+def test_a_release_that_is_not_known_says_which_are() -> None:
+    with pytest.raises(RequestError, match=r"releases known to envkit are 0\.4\.3\.post3 to 0\.5\."):
+        parse_framework("sglang==0.4.1", matrix())
+
+
+def test_a_package_is_offered_for_the_processor_alone() -> None:
+    refused = refusal_of(ask("vllm==0.8.5", gpus=("GH200",), architecture="aarch64"))
+    offers = [change.changes["framework"] for change in refused.alternatives if "framework" in change.changes]
+    assert offers
+    assert "vllm==0.9.2" not in offers  # has no wheel for aarch64
+
+
+def test_a_way_is_told_once() -> None:
+    ways = refusal_of(ask("vllm==0.6.3", driver="470.82.01")).warnings
+    assert len([way for way in ways if "cu118" in way]) == 1
+
+
+def test_an_older_onnx_runtime_that_the_index_no_longer_has() -> None:
+    plan = plan_of(ask("onnxruntime", cuda="10.2"))
+    assert str(plan.choice.builds[0].version) == "1.6.0"
+    assert any("the default index no longer has it" in one for one in plan.warnings)
+
+
+def test_where_a_framework_has_packages_for_windows() -> None:
+    assert plan_of(ask("paddlepaddle==3.0.0", cuda="11.8", platform="windows"))
+    told = refusal_of(ask("tensorrt==10.3", platform="windows"))
+    assert any("a zip file from NVIDIA's download page" in way for way in told.warnings)
+    assert "newer ones use it in WSL 2" not in _told(ask("tensorrt==10.3", platform="windows"))
