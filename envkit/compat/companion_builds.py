@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -52,6 +52,11 @@ def is_made_for(package: str, version: str, platform: str, architecture: str) ->
 def is_on_torch_index(package: str, version: str) -> bool:
     """Whether PyTorch's own index has a release for each CUDA."""
     return any(row.torch_index for row in companion_builds(package, f"=={version}"))
+
+
+def takes_cuda(package: str, version: str, cuda: Version | None) -> bool:
+    """Whether a release is also made for the torch of a CUDA that the default index does not have it for."""
+    return cuda is not None and any(cuda in row.other_cudas for row in companion_builds(package, f"=={version}"))
 
 
 def is_for_usual_torch(package: str, spec: str) -> bool:

@@ -163,6 +163,11 @@ def wheels_share_libraries(
     return Verdict(relation, "fail", detail, sources)
 
 
+def _open_cudnn(build: FrameworkBuild) -> bool:
+    """Whether pip chooses the newest cuDNN of its major for a build, whatever the build was compiled with."""
+    return any(line.startswith("nvidia-cudnn-") and "==" not in line for line in build.companions)
+
+
 def cudnn_too_old(first: FrameworkBuild, second: FrameworkBuild) -> Verdict | None:
     """That one of two builds brings an older cuDNN than the other was compiled with; None where neither does.
 
@@ -174,7 +179,7 @@ def cudnn_too_old(first: FrameworkBuild, second: FrameworkBuild) -> Verdict | No
         need, given = needing.cudnn, giving.cudnn
         if need is None or given is None or need.major != given.major or len(need.parts) < 2 or len(given.parts) < 2:
             continue
-        if given.release(2) < need.release(2):
+        if given.release(2) < need.release(2) and not _open_cudnn(giving):
             detail = (
                 f"{title_of(needing)} needs cuDNN {need.release(2)} or newer, and {title_of(giving)} brings "
                 f"{given.release(2)}: a process that imports {giving.framework} first has the older one, with which "

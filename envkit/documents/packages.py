@@ -12,7 +12,7 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.compat.conda import compiled_by_conda_forge
 from envkit.compat.driver import driver_floors
-from envkit.compat.gpu import CodeMatch, code_match
+from envkit.compat.gpu import CodeMatch, code_match, cuda_match
 from envkit.compat.software import title_of
 from envkit.documents.commands import beyond_packages, plan_commands
 from envkit.solver.model import Plan
@@ -103,7 +103,8 @@ def _conda_cudas(plan: Plan) -> Iterator[str]:
         for row in compiled_by_conda_forge(build.framework, build.version):
             too_old = request.driver is not None and _is_too_old(request.driver, row.cuda, tables)
             code = {code_match(gpu.compute_capability, row.sass, row.ptx) for gpu in request.gpus}
-            if not too_old and CodeMatch.NONE not in code:
+            known = all(cuda_match(gpu.compute_capability, row.cuda, tables).runs is not False for gpu in request.gpus)
+            if not too_old and known and CodeMatch.NONE not in code:
                 yield str(row.cuda)
 
 

@@ -38,6 +38,8 @@ from envkit.tables.rows import FrameworkBuild
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_TORCH = "pytorch"
+
 
 @record
 class Judged:
@@ -71,6 +73,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
+    found += _idle_indexes(manifest, have)
     found += gap_findings(manifest, have, query.request, matrix)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
@@ -298,6 +301,21 @@ def _refused(manifest: Manifest) -> Iterator[Finding]:
                 impact="pip stops at this line and installs nothing.",
                 remedy=Remedy(f"Write {right}." if is_requirement(right) else faults.NOT_A_REQUIREMENT.fix),
             )
+
+
+def _idle_indexes(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
+    """The indexes that the file names and that its installer takes nothing from."""
+    meant = [wanted for wanted, _ in have.meant if wanted.framework == _TORCH]
+    for one in manifest.idle_indexes if meant else ():
+        package = meant[0].package
+        yield finding(
+            faults.NOT_ON_INDEX,
+            Status.WARN,
+            f"nothing is installed from the index {one.name}: it is explicit, and [tool.uv.sources] does not name it",
+            place_and_words(one.line, one.name, one.file),
+            impact=f"uv takes {package} from the default index, with the CUDA of that build.",
+            remedy=Remedy(f'Add to [tool.uv.sources]: {package} = {{ index = "{one.name}" }}'),
+        )
 
 
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.shell_lines import continued
 from envkit.base.wrap import WIDTH, hang
+from envkit.compat.driver import first_branch_floor
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import citations
 from envkit.documents.commands import script_cudnn
@@ -17,6 +18,7 @@ from envkit.documents.plan import image_name, os_name
 from envkit.solver.build_targets import older_targets, plan_targets
 from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
+from envkit.tables import Matrix
 from envkit.tables.rows import FrameworkBuild, framework_title, os_title
 
 if TYPE_CHECKING:
@@ -128,7 +130,8 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         last = request.last_driver_branch
         most = f", up to branch {last}" if last is not None else ""
         why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
-        yield "Driver", f"{choice.minimum_driver} or newer{most}{why}"
+        image = _image_driver(choice, request)
+        yield "Driver", f"{choice.minimum_driver} or newer{most}{why}{image}"
     targets = plan_targets(request, choice)
     with_torch = any(build.framework == _COMPILED for build in choice.builds)
     if targets is not None and (choice.needs_toolkit or with_torch):
@@ -136,6 +139,17 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         older = older_targets(request, choice)
         why = f" ({older})" if older else ""
         yield "Extensions", f"compile with {torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}{why}"
+
+
+def _image_driver(choice: Choice, request: Request) -> str:
+    """The branch that the image of a plan asks for, where its CUDA alone would do with an older driver."""
+    image, lowest = choice.base_image, choice.minimum_driver
+    if image is None or image.cuda is None or lowest is None or request.driver is not None:
+        return ""
+    if request.gpus and all(gpu.data_center for gpu in request.gpus):
+        return ""
+    first = first_branch_floor(image.cuda, Matrix.load())
+    return f"; this image starts with {first} or newer" if first is not None and first.major > lowest.major else ""
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:

@@ -10,7 +10,17 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.compat.software import title_of
 from envkit.solver.assemble import assemble
-from envkit.solver.changes import COSTS, Change, changes_of, exactly, under_wsl, with_framework, with_spec, works
+from envkit.solver.changes import (
+    COSTS,
+    Change,
+    changes_of,
+    companion_for,
+    exactly,
+    under_wsl,
+    with_framework,
+    with_spec,
+    works,
+)
 from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.parts import Part, parts_of, without
@@ -187,8 +197,10 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     """The change of one part to what was chosen when it was open; None where that says nothing."""
     cost = _cost(part)
     if part.option == "framework":
-        wanted = request.frameworks[part.index].meeting(exactly(choice.builds[part.index].version))
-        return Change(cost, "framework", str(wanted), with_framework(request, part.index, wanted))
+        asked, release = request.frameworks[part.index], choice.builds[part.index].version
+        wanted = asked.meeting(exactly(release))
+        value = companion_for(wanted, asked, release, request)
+        return Change(cost, "framework", value, with_framework(request, part.index, wanted)) if value else None
     if part.option == "platform":
         return under_wsl(request) if request.platform == WINDOWS else None
     if part.option == "os":

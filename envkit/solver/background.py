@@ -13,6 +13,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
+from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
@@ -175,9 +176,32 @@ def _for_python(one: _Subject) -> Iterator[str]:
     python, place = asked.release(2), place_in_words(one.request)
     found = spans_in_words(one.builds, lambda build: python in build.pythons, one.newest)
     if found:
-        yield f"{one.title} releases for Python {python}{place}: {found}"
+        yield f"{one.title} releases for Python {python}{place}: {found}{_on_linux(python, found, one)}"
     elif any(build.pythons for build in one.builds):
         yield f"no release of {one.title} is known to have GPU packages for Python {python}{place}"
+        yield from _on_the_cpu(python, one)
+
+
+def _on_the_cpu(python: Version, one: _Subject) -> Iterator[str]:
+    """The first release that the default index has for a Python, where none uses the GPU."""
+    platform = WINDOWS if one.request.platform == WINDOWS else "linux"
+    package = one.framework.name
+    first = next(
+        (row for row in wheels_of(package) if has_wheel(row, platform, one.request.architecture, python)), None
+    )
+    release = Version.find(first.versions) if first is not None else None
+    if release is not None:
+        place = place_in_words(one.request)
+        yield f"the first {one.title} with packages for Python {python}{place} is {release}, for the CPU alone"
+
+
+def _on_linux(python: Version, found: str, one: _Subject) -> str:
+    """The releases for a Python on the usual system, where those on another are others."""
+    if not place_in_words(one.request):
+        return ""
+    usual = builds_here(one.framework.name, Request(), one.tables)
+    there = spans_in_words(usual, lambda build: python in build.pythons, one.newest)
+    return f" (on Linux {Request().architecture}: {there})" if there and there != found else ""
 
 
 _RUNS = (CodeMatch.NATIVE, CodeMatch.BINARY)
@@ -187,6 +211,9 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     """The releases with code for a GPU, where not all have it."""
     capability, tables = gpu.compute_capability, one.tables
     known = [build for build in one.builds if build.sass is not None and build.cuda is not None]
+    if not known:
+        yield from _supporting(one, gpu)
+        return
 
     def runs(build: FrameworkBuild) -> bool:
         own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
@@ -208,6 +235,31 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         )
 
 
+def _supporting(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """The last release for a GPU, of a framework that states the oldest it supports."""
+    known = [build for build in one.builds if build.min_compute_capability is not None]
+    found = spans(known, lambda build: bool(build.min_compute_capability) and _is_at_least(gpu, build))
+    releases = releases_of(known)
+    if not found or found[-1][1] == releases[-1]:
+        return
+    last = found[-1][1]
+    following = next(version for version in releases if version > last)
+    needs = min(
+        (
+            build.min_compute_capability
+            for build in known
+            if build.version == following and build.min_compute_capability
+        ),
+        key=lambda capability: capability.numbers,
+    )
+    yield f"the last {one.title} release for {gpu} is {last}; {following} and newer need compute capability {needs}"
+
+
+def _is_at_least(gpu: TargetGpu, build: FrameworkBuild) -> bool:
+    lowest = build.min_compute_capability
+    return lowest is not None and gpu.compute_capability.numbers >= lowest.numbers
+
+
 # ---- Windows
 
 
@@ -222,7 +274,9 @@ def _on_windows(one: _Subject, every: list[FrameworkBuild]) -> Iterator[str]:
         f"{cuda}{_cudnn_of(cuda, one)}" for cuda in sorted({build.cuda for build in ending if build.cuda})
     )
     pythons = listed(python for build in ending for python in build.pythons)
+    if not pythons:  # archives, which later releases have too
+        return
     yield (
-        f"the last release of {one.title} that uses the GPU on Windows itself is {last} (CUDA {cudas}; Python "
+        f"the last release of {one.title} known to use the GPU on Windows itself is {last} (CUDA {cudas}; Python "
         f"{pythons}); newer ones use it in WSL 2"
     )

@@ -83,7 +83,7 @@ def _wanted(query: Query, framework: FrameworkRequest) -> Iterable[int]:
     from envkit.solver.companions import is_beside
 
     def has_all(build: FrameworkBuild) -> bool:
-        key = build.version.parts, build.on_pypi, build.companions
+        key = build.version.parts, build.on_pypi, build.companions, build.cuda
         if key not in known:
             known[key] = all(is_beside(one, build, query.request.gpus, other_cuda=asked) for one in beside)
         return bool(known[key])

@@ -90,7 +90,23 @@ def _framework_changes(part: Part, query: Query) -> Iterator[Change]:
             continue
         wanted = framework.meeting(exactly(version))
         cost = "patch" if version.release(2) == anchor.release(2) else "minor"
-        yield Change(COSTS.index(cost), "framework", str(wanted), with_framework(request, part.index, wanted))
+        value = companion_for(wanted, framework, version, request)
+        if value:
+            yield Change(COSTS.index(cost), "framework", value, with_framework(request, part.index, wanted))
+
+
+def companion_for(wanted: FrameworkRequest, asked: FrameworkRequest, version: Version, request: Request) -> str:
+    """What to ask for: where a package fixed the release of its framework, the package: `vllm==0.10.2`.
+
+    '' where none of its releases is made for the system.
+    """
+    if len(asked.companions) != 1 or not asked.companions[0].release:
+        return str(wanted)
+    from envkit.solver.companions import newest_for
+
+    (companion,) = wanted.companions
+    release = newest_for(companion, version, request)
+    return f"{companion.package}=={release}" if release else ""
 
 
 def _cuda_changes(part: Part, query: Query) -> Iterator[Change]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from envkit.base.platforms import JETSON, WINDOWS
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import is_made_for
+from envkit.compat.package_breaks import first_unbroken
 from envkit.compat.package_wheels import has_wheel, wheels_of
-from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.pairs import pair_of, pairs_by_package, required
 from envkit.solver.release_spans import releases_of
 from envkit.solver.request import Companion, FrameworkRequest, Request
 from envkit.tables.pairs import PackagePair, PackageWheels
@@ -63,16 +64,27 @@ def _is_bounded(spec: VersionSpec) -> bool:
 
 def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
     """What a release requires, and the releases with wheels for the target where not all have them."""
-    row = next((row for row in pairs_by_package()[companion.package] if row.version == companion.release), None)
+    row = pair_of(companion.package, companion.release)
     if row is not None and required(row):
         yield f"{row.package} {row.version} requires {', '.join(_others(row))}"
     if request.platform == JETSON:  # whose packages are others
         return
+    yield from _for_cuda(companion.package, request)
     if request.platform == WINDOWS or request.architecture != Request().architecture:
         yield from wheel_facts(companion.package, request.platform, request.architecture, None)
     python = request.python.exact if request.python is not None else None
     if python is not None:
         yield from wheel_facts(companion.package, request.platform, request.architecture, python)
+
+
+def _for_cuda(package: str, request: Request) -> Iterator[str]:
+    """The first release that works with a CUDA, where older ones are known to break next to it."""
+    cuda = request.cuda.exact if request.cuda is not None else None
+    if cuda is None:
+        return
+    first = first_unbroken(package, None, "cuda", cuda)
+    if first is not None:
+        yield f"the first {package} release for CUDA {cuda} is {first}"
 
 
 def _others(row: PackagePair) -> list[str]:

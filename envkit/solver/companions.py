@@ -9,10 +9,10 @@ from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index
+from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index, takes_cuda
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
 from envkit.compat.package_wheels import has_wheel, wheels_of
-from envkit.compat.pairs import allows, meeting, pairs_by_package, required
+from envkit.compat.pairs import allows, made_with_extras, meeting, pair_of, pairs_by_package, required
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice, Conflict
 from envkit.solver.request import Companion, FrameworkRequest, Request, TargetGpu
@@ -41,9 +41,10 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     written = "".join(spec.split())
     found = _releases(package, written)
     if not found:
-        newest = rows[-1].version
+        known = [row.version for row in (*(row for row, _ in made_with_extras(package)), *rows)]
         raise RequestError(
-            f"--framework: {name}{spec} is not known to envkit.", f"The newest known to envkit is {newest}."
+            f"--framework: {name}{spec} is not known to envkit.",
+            f"The releases known to envkit are {known[0]} to {known[-1]}.",
         )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == host]
@@ -74,6 +75,8 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
         told = f"--framework: {package}{spec} is not a version that pip understands."
         raise RequestError(told, f"Example: --framework {package}=={pairs_by_package()[package][-1].version}") from None
     found = meeting(package, wanted.contains)
+    if not found and pinned:
+        found = tuple(row for row, _ in made_with_extras(package) if wanted.contains(row.version))
     if found or not pinned or not pinned[-1].isdigit():
         return found
     try:
@@ -117,16 +120,25 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
 def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
     """The requirements of the packages that were asked for by name and that the builds do not provide."""
     pinned = (
-        (f"{companion.package}=={release}", build)
+        (_requirement(companion.package, release), build)
         for companion, build in _asked(choice, request)
         if (release := _release_here(companion, build, choice, request))
     )
     return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
 
 
+def _requirement(package: str, release: str) -> str:
+    """What pip is told to install a release, with the extra that brings what it needs."""
+    plain = f"{package}=={release}"
+    if any(row.version == release for row in pairs_by_package().get(package, ())):
+        return plain
+    return next((told for row, told in made_with_extras(package) if row.version == release), plain)
+
+
 def index_after(requirement: str, choice: Choice, request: Request) -> str | None:
     """PyTorch's own index for a package that it has for the CUDA of the build; None for the default index."""
     package, _, version = requirement.partition("==")
+    package = package.partition("[")[0]
     builds = (build for companion, build in _asked(choice, request) if companion.package == package)
     build = next(builds, None)
     return build.index_url if build is not None and is_on_torch_index(package, version) else None
@@ -142,6 +154,19 @@ def _release_here(companion: Companion, build: FrameworkBuild, choice: Choice, r
         return (held or not rows) and is_made_for(companion.package, version, platform, choice.architecture)
 
     return release_for(companion, build.version, request.gpus, has_one)
+
+
+def newest_for(companion: Companion, torch: Version, request: Request) -> str:
+    """The newest release for a torch that is made for the system and processor of a request; '' where none is."""
+    platform = WINDOWS if request.platform == WINDOWS else "linux"
+
+    def is_here(version: str) -> bool:
+        rows = wheels_of(companion.package, f"=={version}")
+        held = any(has_wheel(row, platform, request.architecture, None) for row in rows)
+        return (held or not rows) and is_made_for(companion.package, version, platform, request.architecture)
+
+    found = release_for(companion, torch, request.gpus, is_here)
+    return found if found and is_here(found) else ""
 
 
 def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:
@@ -187,9 +212,10 @@ def is_beside(
         return bool(release)
     if other_cuda and build.index_url and is_on_torch_index(companion.package, release):
         return True
-    rows = (row for row in pairs_by_package()[companion.package] if row.version == release)
-    host = host_of(companion.package)
-    return not any(line.package == host and line.spec.exact for row in rows for line in required(row))
+    if takes_cuda(companion.package, release, build.cuda):
+        return True
+    row, host = pair_of(companion.package, release), host_of(companion.package)
+    return row is None or not any(line.package == host and line.spec.exact for line in required(row))
 
 
 def _is_listed(package: str, build: FrameworkBuild) -> bool:

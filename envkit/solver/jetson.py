@@ -50,6 +50,10 @@ def _releases(request: Request) -> tuple[JetPack, ...]:
 def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
     """What JetPack has for the boards: the newest release of each major."""
     newest = {row.jetpack.major: row for row in _releases(request) if row.cuda is not None}
+    last = max((row.jetpack.major for row in _releases(request)), default=0)
+    if 0 < last < max((row.jetpack.major for row in read(JetPack) if row.released), default=0) - 1:
+        l4t = max(row.l4t.major for row in _releases(request))
+        yield f"JetPack {last} (L4T {l4t}) is the last for this board: images for newer ones do not run on it"
     for row in newest.values():
         parts = [f"CUDA {row.cuda}"]
         parts += [f"cuDNN {row.cudnn}"] if row.cudnn else []
@@ -74,6 +78,35 @@ def _wheels(request: Request) -> Iterator[str]:
         for row in newest.values():
             where = f"L4T {row.l4t} from {row.first_l4t} on, with Python {row.python}"
             yield f"{_maker(row)} {framework.name} {row.version} for {where}: {_installing(row)}"
+
+
+def _python(request: Request) -> Iterator[str]:
+    """That a Python without wheels for the boards is left to a build from source."""
+    asked = request.python.exact if request.python is not None else None
+    majors = {row.l4t.major for row in _releases(request)}
+    for framework in request.frameworks if asked is not None else ():
+        rows = [row for row in read(JetsonWheel) if row.framework == framework.name and row.l4t in majors]
+        if asked is not None and rows and not any(asked.starts_with(row.python) for row in rows):
+            known = series(str(python) for python in sorted({row.python for row in rows}))
+            yield (
+                f"NVIDIA's wheels for this board are for Python {known}: for Python {asked}, compile "
+                f"{framework.name} on the board, or use a container that has it"
+            )
+
+
+def _cudnn(request: Request, knowledge: Knowledge) -> Iterator[str]:
+    """The cuDNN that a release was compiled with, where the one asked for is older: it refuses that on any board."""
+    asked = request.cudnn.exact if request.cudnn is not None else None
+    for framework in request.frameworks if asked is not None else ():
+        exact = framework.spec.exact if framework.spec is not None else None
+        builds = [build for build in knowledge.tables.builds(framework.name) if exact == build.version and build.cudnn]
+        needs = sorted({build.cudnn.line for build in builds if build.cudnn is not None})
+        if asked is not None and needs and all(asked.line < need for need in needs):
+            yield (
+                f"{framework.name} {exact} is compiled with cuDNN {series(map(str, needs), 'or')}: {asked} is too old "
+                f"for it; install a newer cuDNN {needs[0].major} for the board's CUDA, or compile "
+                f"{framework.name} with {asked}"
+            )
 
 
 def _images(request: Request) -> tuple[str, ...]:
@@ -104,7 +137,7 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     notes = (*images, _FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
         ways = (*other_ways(Query(request, knowledge)), *ways_of_companions(request))
-        notes = (*_wheels(request), *ways, *notes)
+        notes = (*_wheels(request), *_python(request), *_cudnn(request, knowledge), *ways, *notes)
         return NoPlan(request, tuple(_package_conflicts(request, knowledge)), warnings=notes)
     unknown = Verdict("platform", "unknown", _FROM_JETPACK)
     return Plan(

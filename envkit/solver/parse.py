@@ -34,7 +34,7 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     def spec(option: str, text: str | None, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
         return None if text is None else parse_known(option, text, versions())
 
-    gpus = tuple(parse_gpu(text, matrix) for text in words.gpus)
+    gpus = _gpus(words, matrix)
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
         frameworks=_merged(parse_framework(text, matrix, words) for text in words.frameworks),
@@ -53,6 +53,20 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
         container=container,
         asked=frozenset(name for name in types_of(RequestWords) if getattr(words, name)),
     )
+
+
+def _gpus(words: RequestWords, matrix: Matrix) -> tuple[TargetGpu, ...]:
+    """The GPUs asked for. Raises RequestError, which also says what is wrong with the name of a framework."""
+    try:
+        return tuple(parse_gpu(text, matrix) for text in words.gpus)
+    except RequestError as error:
+        plain = replace(words, gpus=())
+        for text in words.frameworks:
+            try:
+                parse_framework(text, matrix, plain)
+            except RequestError as other:
+                raise RequestError(error.message, f"{error.hint} {other}".strip()) from None
+        raise
 
 
 def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, container: bool) -> tuple[str | None, str]:
@@ -135,7 +149,7 @@ def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None
 
         words = words or RequestWords()
         gpus = (parse_gpu(gpu, matrix).compute_capability for gpu in words.gpus)
-        raise unknown_framework(match.group(1), matrix, facts_of(match.group(1), words, gpus))
+        raise unknown_framework(match.group(1), matrix, facts_of(match.group(1), words, gpus, matrix))
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))

@@ -48,7 +48,9 @@ def spans(among: Sequence[FrameworkBuild], holds: Holds) -> list[tuple[Version, 
 def spans_in_words(among: Sequence[FrameworkBuild], holds: Holds, newest: Version) -> str:
     """Those stretches in words, with `newest`, the framework's newest release; '' where there is none."""
     found = spans(among, holds)
-    return ", ".join(_words(first, last, newest) for first, last in found[-MOST:])
+    if len(found) > MOST:  # releases of several lines take turns
+        return f"{_words(found[0][0], found[-1][1], newest)}, though not each of them"
+    return ", ".join(_words(first, last, newest) for first, last in found)
 
 
 def _words(first: Version, last: Version, newest: Version) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit._startup.records import replace
 from envkit.base.platforms import JETSON, WINDOWS, WSL
 from envkit.base.sentences import series
 from envkit.compat.software import title_of
@@ -36,7 +37,7 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
         from envkit.solver.wsl import refused_driver
 
         if refused := refused_driver(request.driver):
-            return NoPlan(request, (refused,))
+            return NoPlan(request, (refused,), _newer_driver(request, matrix))
     if any(request.companions):
         from envkit.solver.companions import companion_conflicts
         from envkit.solver.other_ways import ways_of_companions
@@ -65,6 +66,20 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         better = (*supported_instead(query, choice, choice.toolkit), *better)
     return Plan(request, choice, judged, better, warnings(choice, query, judged))
+
+
+def _newer_driver(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
+    """The first driver that gives WSL a GPU and has a plan for the rest of the request."""
+    from envkit.tables.codes import limit
+
+    first = limit("driver-for-wsl")
+    floors = {row.minimum_windows_driver for row in matrix.toolkits if row.minimum_windows_driver}
+    for driver in sorted({first, *(floor for floor in floors if floor > first)}):
+        plan = resolve(replace(request, driver=driver), matrix)
+        if isinstance(plan, Plan):
+            cuda = [f"CUDA {plan.choice.cuda}"] if plan.choice.cuda is not None and not plan.choice.builds else []
+            return (Alternative({"driver": str(driver)}, series([*map(title_of, plan.choice.builds), *cuda])),)
+    return ()
 
 
 def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.cuda_line import toolkits_of
-from envkit.compat.driver import compat_branches, driver_floors
+from envkit.compat.driver import compat_branches, driver_floors, first_branch_floor
 from envkit.compat.gpu import ToolkitMatch, cuda_match, cuda_span, target_span
 from envkit.compat.tables import Tables
 from envkit.solver.request import Request, TargetGpu
@@ -58,16 +59,32 @@ def _in_containers(request: Request, tables: Tables) -> Iterator[str]:
             row = rows[0]
             yield f"NVIDIA's monthly containers (nvcr.io) need compute capability {row.lowest} since {row.first}"
     cuda = request.cuda.exact if request.cuda is not None else None
-    if cuda is None or request.driver is None or (request.gpus and all(gpu.data_center for gpu in request.gpus)):
+    if cuda is None or (request.gpus and all(gpu.data_center for gpu in request.gpus)):
         return
     line = cuda.line
+    if request.driver is None:
+        yield from _started_by(line, tables)
+        return
     lowest, branches = driver_floors(cuda, tables).lowest, compat_branches(toolkits_of(line, tables)) or ()
     if lowest is not None and request.driver < lowest and request.driver.major in branches:
         yield (
-            f"a data center GPU (Tesla T4, A100) runs an image for CUDA {line} with driver branch "
-            f"{request.driver.major} too, by the cuda-compat package in it; a GeForce card does not, and needs driver "
-            f"{lowest} or newer"
+            f"a data center GPU that driver branch {request.driver.major} supports (such as Tesla T4 or V100) runs an "
+            f"image for CUDA {line} with it too, by the cuda-compat package in it; a GeForce card does not, and needs "
+            f"driver {lowest} or newer"
         )
+
+
+def _started_by(line: Version, tables: Tables) -> Iterator[str]:
+    """The driver that an image demands when it starts, where minor-version compatibility takes older ones."""
+    floors, first = driver_floors(line, tables), first_branch_floor(line, tables)
+    if floors.lowest is None or first is None or floors.lowest.major >= first.major:
+        return
+    older = [f"{branch}" for branch in compat_branches(toolkits_of(line, tables)) or () if branch < first.major]
+    also = f" (on data center GPUs branch {series(older, 'or')} too)" if older else ""
+    yield (
+        f"NVIDIA's images for CUDA {line} check the driver when they start, and take branch {first} and newer{also}: "
+        "they refuse older drivers that CUDA's minor-version compatibility would allow"
+    )
 
 
 # ---- host compilers

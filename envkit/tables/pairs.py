@@ -67,6 +67,7 @@ class CompanionBuilds:
     platforms: tuple[str, ...]  # linux, windows
     architectures: tuple[str, ...]  # x86_64; none: not known
     torch_index: bool  # PyTorch's own index has it for each CUDA; otherwise it is made for the default index's torch
+    other_cudas: tuple[Version, ...]  # CUDAs whose torch does as well, though the default index has another
     sources: tuple[str, ...]
 
 

@@ -463,3 +463,23 @@ def test_torch_2_11_for_cuda_12_9_has_no_windows_wheel() -> None:
         one for one in Matrix.load().builds("pytorch") if str(one.version) == "2.11.0" and str(one.cuda) == "12.9"
     ]
     assert builds and all("windows" not in one.platforms for one in builds)
+
+
+@pytest.mark.parametrize(
+    ("sources", "told"),
+    [
+        ("", True),
+        ('[tool.uv.sources]\ntorch = { index = "torch-gpu" }\n', False),
+        ('[tool.uv.sources]\ntorchvision = { index = "torch-gpu" }\n', False),
+    ],
+)
+def test_an_explicit_index_that_no_package_names(sources: str, told: bool, tmp_path: Path) -> None:
+    index = '[[tool.uv.index]]\nname = "torch-gpu"\nurl = "https://mirror.example/whl/cu126"\nexplicit = true\n'
+    text = f'[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.6"]\n\n{sources}\n{index}'
+    found = [one for one in findings_on(text, AMPERE, tmp_path, "pyproject.toml") if "is explicit" in one.title]
+    assert bool(found) is told
+    for one in found:
+        assert one.status is Status.WARN and one.remedy is not None
+        assert 'torch = { index = "torch-gpu" }' in one.remedy.summary
+    optional = text.replace("explicit = true\n", "")
+    assert not [one for one in findings_on(optional, AMPERE, tmp_path, "pyproject.toml") if "is explicit" in one.title]

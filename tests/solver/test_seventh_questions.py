@@ -43,7 +43,7 @@ def _answer(request: Request) -> Plan | NoPlan:
             ["by the cuda-compat package in it; a GeForce card does not, and needs driver 525.60.13 or newer"],
         ),
         (ask("jax", cuda="12.4"), ["JAX releases for CUDA 12.4: 0.4.7 to 0.4.23, 0.4.26 to"]),
-        (ask("jax", cuda="12.4", cudnn="9.0"), ["cuDNN 8.9: 0.4.13 to 0.4.28; cuDNN 9.1: 0.4.29 to"]),
+        (ask("jax", cuda="12.4", cudnn="9.0"), ["cuDNN 8.9: 0.4.12 to 0.4.28; cuDNN 9.1: 0.4.29 to"]),
         (
             ask("bitsandbytes", python="3.9", cuda="12.1", platform="windows"),
             ["wheels for Windows and Python 3.9 on the default index in these releases: 0.43.0 to 0.48.2"],

@@ -33,7 +33,12 @@ def read(document: Mapping[str, Any], text: str) -> Manifest:
     poetry_python = mapping(mapping(tool.get("poetry")).get("dependencies")).get("python", "")
     items, unread = sorted_out(found)
     manifest = Manifest(
-        "pyproject.toml", items, unread, python or caret(str(poetry_python)), extras=_extras(project, tool)
+        "pyproject.toml",
+        items,
+        unread,
+        python or caret(str(poetry_python)),
+        extras=_extras(project, tool),
+        idle_indexes=tuple(_idle(mapping(tool.get("uv")), sources, chosen)),
     )
     return _with_pixi(manifest, mapping(tool.get("pixi")), lines)
 
@@ -143,6 +148,17 @@ def _sources(tool: Mapping[str, Any], lines: Lines) -> Iterator[tuple[str, Sourc
                 str(one.get("name", "")),
                 Source(one["url"], lines.quoted(one["url"]), default=one.get("name") == "pypi"),
             )
+
+
+def _idle(
+    uv: Mapping[str, Any], sources: Mapping[str, Source], chosen: Mapping[str, list[tuple[str, str, str]]]
+) -> Iterator[Unread]:
+    """The explicit indexes of uv that no package names, so that nothing comes from them."""
+    named = {index for picks in chosen.values() for index, _, _ in picks}
+    for one in _list(uv.get("index")):
+        name = str(mapping(one).get("name", ""))
+        if mapping(one).get("explicit") is True and name in sources and name not in named and is_named(sources[name]):
+            yield Unread(sources[name].line, name)
 
 
 def _chosen(tool: Mapping[str, Any]) -> dict[str, list[tuple[str, str, str]]]:
