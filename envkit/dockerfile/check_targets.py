@@ -190,8 +190,7 @@ def runs_where_base_does(cuda: Version, found: Contents, matrix: Matrix) -> bool
 
 def _floor(cuda: Version | None, matrix: Matrix) -> Version | None:
     """The oldest driver that runs a CUDA version, with minor-version compatibility."""
-    floors = driver_floors(cuda, matrix) if cuda is not None else None
-    return (floors.minor_version or floors.native) if floors is not None else None
+    return driver_floors(cuda, matrix).lowest if cuda is not None else None
 
 
 def _build_for_base(

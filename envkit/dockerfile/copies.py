@@ -149,7 +149,7 @@ def _placed(stage: BuildStage, parent: _Placed | None) -> _Placed:
     mounts = {}
     for part in stage.instructions:
         if part.keyword == "WORKDIR":
-            where = posixpath.normpath(posixpath.join(where, part.text.strip("\"'")))
+            where = part.entered(where)
             folders.append((part.line, where))
         elif part.keyword in COPIES:
             items += _copied(part, where)

@@ -76,16 +76,9 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
     if change is None:
         return findings
     remedy = Remedy(
-        f"Change the file to use {_list_told(change.told)}. Run this command again with --fix to see all the changes."
+        f"Change the file to use {series(change.told)}. Run this command again with --fix to see all the changes."
     )
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
-
-
-def _list_told(told: tuple[str, ...]) -> str:
-    """`a`, `a and b`, `a, b, and c`."""
-    if len(told) < 3:
-        return series(told)
-    return f"{', '.join(told[:-1])}, and {told[-1]}"
 
 
 def _with(one: Finding, remedy: Remedy) -> Finding:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.json_text import dumps
 from envkit.base.shown import inert, shown
 from envkit.checks.engine.evidence import many
-from envkit.checks.engine.findings import Confidence, Finding, Status
+from envkit.checks.engine.findings import Confidence, Finding, Remedy, Status
 from envkit.checks.engine.runner import summary
 from envkit.documents.answered import Answered, answered_file
 from envkit.documents.citations import titles
@@ -36,8 +36,9 @@ def report_text(findings: Sequence[Finding], name: str, target: str = "") -> str
     alike: dict[tuple[object, ...], list[Finding]] = {}  # of what is the same for several lines, one text
     for finding in listed:
         alike.setdefault((finding.status, finding.id, finding.title, finding.remedy), []).append(finding)
+    given: set[Remedy] = set()  # a change of the whole file is the fix of several faults
     for same in alike.values():
-        lines += ["", *_finding(same)]
+        lines += ["", *_finding(same), *_fix(same[0].remedy, given)]
     sources = titles(key for finding in listed for key in finding.sources)
     if sources:
         lines += ["", _sources_line(sources)]
@@ -116,10 +117,18 @@ def _finding(same: Sequence[Finding]) -> Iterator[str]:
     yield from [place] if len(place) <= WIDTH else [f"        {same[-1].subject}", f"        [{finding.id}]"]
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
-    if finding.remedy is not None:
-        yield from _wrapped("  Fix   ", finding.remedy.summary)
-        for command in finding.remedy.commands:
-            yield f"          {command}"
+
+
+def _fix(remedy: Remedy | None, given: set[Remedy]) -> Iterator[str]:
+    if remedy is None:
+        return
+    if remedy in given:
+        yield "  Fix   Same as above."
+        return
+    given.add(remedy)
+    yield from _wrapped("  Fix   ", remedy.summary)
+    for command in remedy.commands:
+        yield f"          {command}"
 
 
 def _wrapped(lead: str, text: str) -> list[str]:

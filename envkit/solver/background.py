@@ -96,8 +96,7 @@ def _of_release(one: _Subject) -> Iterator[str]:
 def _needs(cuda: Version, one: _Subject) -> str:
     """The cuDNN and driver of a CUDA in words: ` (cuDNN 8.0, driver 450.36.06 or newer)`."""
     lines = listed(build.cudnn.line for build in one.wanted if build.cuda == cuda and build.cudnn is not None)
-    floors = driver_floors(cuda, one.tables, one.request.platform)
-    lowest = floors.minor_version or floors.native
+    lowest = driver_floors(cuda, one.tables, one.request.platform).lowest
     parts = [f"cuDNN {lines}"] if lines else []
     parts += [f"driver {lowest} or newer"] if lowest else []
     return f" ({', '.join(parts)})" if parts else ""

@@ -61,8 +61,7 @@ def _in_containers(request: Request, tables: Tables) -> Iterator[str]:
     if cuda is None or request.driver is None or (request.gpus and all(gpu.data_center for gpu in request.gpus)):
         return
     line = cuda.line
-    floors, branches = driver_floors(cuda, tables), compat_branches(toolkits_of(line, tables)) or ()
-    lowest = floors.minor_version or floors.native
+    lowest, branches = driver_floors(cuda, tables).lowest, compat_branches(toolkits_of(line, tables)) or ()
     if lowest is not None and request.driver < lowest and request.driver.major in branches:
         yield (
             f"a data center GPU (Tesla T4, A100) runs an image for CUDA {line} with driver branch "

@@ -91,7 +91,7 @@ def test_who_interrupts_gets_the_report_of_what_came(inventory: Path, ansible: s
     [
         ("[all]\nn1 ansible_connection=local\n", ["--limit", "other"], "no host of the inventory matches other"),
         ("[bad\nfoo=\n", [], "Ansible cannot use this inventory"),
-        ("", [], "it names no host"),
+        ("", [], "it lists no hosts"),
         ("[all]\n\udcff\udcfe\x01 x\n", [], "Ansible cannot use this inventory"),
     ],
     ids=["limit", "damaged", "empty", "binary"],

@@ -56,7 +56,7 @@ def test_what_is_installed_is_listed_used_and_removed(
         assert (first["state"], second["state"], release()) == ("complete", "complete", "12.4")
         assert [use["what"] for use in second["uses"] if use["kind"] == "toolkit"] == ["/usr/local/cuda-9.0"]
         assert (
-            "envkit use would point it to /usr/local/cuda-9.0." in envkit("use 9.0 --dry-run") and release() == "12.4"
+            "envkit use would point it at /usr/local/cuda-9.0." in envkit("use 9.0 --dry-run") and release() == "12.4"
         )
         for wanted in ("9.0", "12.4", "9.0", "9.0"):
             told = json.loads(target.sh(f"python3 -m envkit use {wanted} --json"))
