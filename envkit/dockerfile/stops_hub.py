@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
@@ -15,6 +15,7 @@ from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import WithoutTorch
 from envkit.tables.loader import read
@@ -36,7 +37,7 @@ def hub_program_gone(ground: Ground) -> Iterator[Finding]:
         clean = True  # nothing before may hold an older release
         for step in ground.steps:
             words = called(step.command)
-            if there and words and words[0].rpartition("/")[2] == row.program and step.command.decisive:
+            if there and _calls(words, row) and step.command.decisive:
                 yield _told(step, row)
                 break
             if not step.packages:
@@ -46,7 +47,23 @@ def hub_program_gone(ground: Ground) -> Iterator[Finding]:
             there = _after(step, row, ground, there=there, fresh=fresh and clean)
 
 
+def _calls(words: Sequence[Word], row: GoneProgram) -> bool:
+    """Whether a command calls the program, by its name or as a module, with the word that it no longer takes."""
+    named = words[:1] and words[0].rpartition("/")[2] == row.program
+    module = len(words) > 2 and words[1] == "-m" and words[2] == row.program
+    return bool(named or module) and (row.option is None or row.option in words)
+
+
 def _told(step: Step, row: GoneProgram) -> Finding:
+    if row.option is not None:
+        return stop(
+            faults.TOOL_OPTION,
+            f"the newest {row.package} does not take {row.option}",
+            command_subject(step.command),
+            impact=f"The build stops: {row.program} rejects it.",
+            fix=f"Write {row.instead}, or install '{row.package}<{row.since}'.",
+            sources=row.sources,
+        )
     return stop(
         faults.PROGRAM_MISSING,
         f"the newest {row.package} has no {row.program}: since {row.since}, the program is called {row.instead}",

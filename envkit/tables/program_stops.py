@@ -127,16 +127,17 @@ class RepositoryNeed:
     sources: tuple[str, ...]
 
 
-@table("image/gone_programs.csv", "program")
+@table("image/gone_programs.csv", "program", "option")
 @record
 class GoneProgram:
     """A program that a package does not have `since` a release, which pip takes for Pythons from `python` on.
 
-    `bringers`: packages whose newest releases, or those of a range, take that release along. `holders`: packages that
+    With an `option`, the program takes this word no longer. `bringers`: packages whose newest releases, or those of a range, take that release along. `holders`: packages that
     hold an older one in every release. `images`: those that have such a release inside. `instead`: what it is called.
     """
 
     program: str
+    option: str | None
     package: str
     since: Version
     python: Version
