@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.base_replaced import is_confined
-from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
@@ -59,7 +59,7 @@ def _told(step: Step, row: GoneProgram) -> Finding:
         return stop(
             faults.TOOL_OPTION,
             f"the newest {row.package} does not take {row.option}",
-            command_subject(step.command),
+            subject_of(step.command.line, row.option),
             impact=f"The build stops: {row.program} rejects it.",
             fix=f"Write {row.instead}, or install '{row.package}<{row.since}'.",
             sources=row.sources,

@@ -256,6 +256,10 @@ def service_asked(ground: Ground) -> Iterator[Finding]:
 
 def _may_serve(text: str, ground: Ground) -> bool:
     """True for a RUN that starts a server itself, and where one may run elsewhere."""
-    return _SERVE in text or "&" in text.replace("&&", "") or ".sh" in text or "OLLAMA_HOST" in text or (
-        "OLLAMA_HOST" in ground.environment and "0.0.0.0" not in ground.environment["OLLAMA_HOST"]
+    return (
+        _SERVE in text
+        or "&" in text.replace("&&", "")
+        or ".sh" in text
+        or "OLLAMA_HOST" in text
+        or ("OLLAMA_HOST" in ground.environment and "0.0.0.0" not in ground.environment["OLLAMA_HOST"])
     )

@@ -132,8 +132,9 @@ class RepositoryNeed:
 class GoneProgram:
     """A program that a package does not have `since` a release, which pip takes for Pythons from `python` on.
 
-    With an `option`, the program takes this word no longer. `bringers`: packages whose newest releases, or those of a range, take that release along. `holders`: packages that
-    hold an older one in every release. `images`: those that have such a release inside. `instead`: what it is called.
+    With an `option`, the program takes this word no longer. `bringers`: packages whose newest releases, or those of a
+    range, take that release along. `holders`: packages that hold an older one in every release. `images`: those that
+    have such a release inside. `instead`: what it is called.
     """
 
     program: str
