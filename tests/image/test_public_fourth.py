@@ -25,6 +25,24 @@ STOPS = {
         f"{SLIM}RUN pip install transformers hf-transfer\n{GET}",
     ),
     "the program of yesterday, in an image": ("image.program-missing", f"FROM vllm/vllm-openai:latest\n{GET}"),
+    "a model without a server": ("image.service-at-build", "FROM ollama/ollama\nRUN ollama pull a\n"),
+    "an option that is gone": ("image.tool-option", f"{SLIM}RUN pip install gdown\nRUN gdown --id 0a\n"),
+    "a model's short name": ("image.tool-option", f"{SLIM}RUN pip install spacy\nRUN python -m spacy download en\n"),
+    "an image that was moved": ("image.base-gone", "FROM bitnami/pytorch:2.1.2\n"),
+    "an image that never was": ("image.base-gone", "FROM pytorch/pytorch:1.8.1-cuda10.1-cudnn7-devel\n"),
+    "no git in PyTorch's image": (
+        "image.program-missing",
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nRUN git clone https://a.example/b\n",
+    ),
+    "the python3 of TensorFlow's image": (
+        "image.installer-refuses",
+        "FROM tensorflow/tensorflow:2.4.1-gpu\nRUN apt-get update && apt-get install -y python3.7-dev wget\n"
+        "RUN wget https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
+    ),
+    "no such package": (
+        "image.apt-without-package",
+        "FROM debian:13\nRUN apt-get update && apt-get install -y openjdk-17-jdk\n",
+    ),
     "conda outside of PATH": ("image.program-missing", f"{CONDA}RUN conda install -y -c conda-forge numpy\n"),
 }
 SILENT = {
@@ -46,6 +64,24 @@ SILENT = {
         f"{SLIM}RUN pip install some-thing\nRUN pip install huggingface_hub\n{GET}",
     ),
     "the hub of an image": ("image.program-missing", f"FROM vllm/vllm-openai:v0.6.0\n{GET}"),
+    "a server in the same RUN": (
+        "image.service-at-build",
+        "FROM ollama/ollama\nRUN ollama serve & sleep 5 && ollama pull a\n",
+    ),
+    "a server elsewhere": (
+        "image.service-at-build",
+        "FROM ollama/ollama\nENV OLLAMA_HOST=a.example:11434\nRUN ollama pull a\n",
+    ),
+    "an image of today": ("image.base-gone", "FROM bitnami/pytorch\n"),
+    "git in an old image": (
+        "image.program-missing",
+        "FROM pytorch/pytorch:1.1.0-cuda10.0-cudnn7.5-runtime\nRUN git clone https://a.example/b\n",
+    ),
+    "git that apt installs": (
+        "image.program-missing",
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nRUN apt-get update && apt-get install -y git\n"
+        "RUN git clone https://a.example/b\n",
+    ),
     "conda on PATH": (
         "image.program-missing",
         f"{CONDA}ENV PATH=/opt/conda/bin:$PATH\nRUN conda install -y -c conda-forge numpy\n",
