@@ -11,7 +11,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.base_replaced import is_confined
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
@@ -26,6 +26,7 @@ _BRINGER = regex(r"(?P<name>[a-z-]+)(?:>=(?P<first>[\d.]+)<=(?P<last>[\d.]+))?")
 _PINNED = regex(r"==(\d+(?:\.\d+){0,3})")
 # Packages next to it that hold no release of it.
 _APART = frozenset({"hf-transfer", "hf-xet", "pip", "setuptools", "torch", "torchaudio", "torchvision", "wheel"})
+_TOOLS = frozenset({"conda", "mamba", "pdm", "poetry", "uv"})
 _INSTALLS = frozenset({"install", "sync", "update", "create"})
 
 
@@ -41,10 +42,16 @@ def hub_program_gone(ground: Ground) -> Iterator[Finding]:
                 yield _told(step, row)
                 break
             if not step.packages:
-                there = there and _INSTALLS.isdisjoint(words)
+                there = there and not _installs_unseen(words)
                 continue
             clean = clean and all(_holds_nothing(one, row) for one in step.packages)
             there = _after(step, row, ground, there=there, fresh=fresh and clean)
+
+
+def _installs_unseen(words: Sequence[Word]) -> bool:
+    """Whether a command installs packages of Python that are not known: from a list or a project that was not read."""
+    tools = any(is_pip(word) or word in _TOOLS for word in words[:3])
+    return tools and not _INSTALLS.isdisjoint(words)
 
 
 def _calls(words: Sequence[Word], row: GoneProgram) -> bool:

@@ -30,6 +30,7 @@ _COMPILERS = frozenset(
 _SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
 _INTO_PATH = regex(r"/s?bin/?(?:\s|$)")
 _PYTORCH = "pytorch/pytorch"
+_TENSORFLOW = "tensorflow/tensorflow"
 _NOT_IN_PYTORCH = frozenset({"git", "wget"})  # of its images for running
 _FROM_GIT = "git+"
 _PIP_COMMANDS = frozenset(
@@ -96,8 +97,10 @@ def _base_lacks(ground: Ground, program: str) -> bool:
     base = ground.base
     if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
+    own = base.own.version if base.own is not None else None
+    if base.repository == _TENSORFLOW:
+        return program == "git" and own is not None and own < limit("tensorflow-images-without-git")
     if base.repository == _PYTORCH:
-        own = base.own.version if base.own is not None else None
         since = own is not None and own >= limit("first-pytorch-image-without-git")
         return since and base.tag.endswith("-runtime") and program in _NOT_IN_PYTORCH
     return ground.plain and ground.has_apt and (base.repository != CUDA_REPOSITORY or base.row is not None)

@@ -34,6 +34,14 @@ STOPS = {
         "image.program-missing",
         "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nRUN git clone https://a.example/b\n",
     ),
+    "the program of yesterday, after apt": (
+        "image.program-missing",
+        f"{SLIM}RUN pip install -U huggingface_hub\nRUN apt-get update && apt-get install -y vim\n{GET}",
+    ),
+    "no git in TensorFlow's image": (
+        "image.program-missing",
+        "FROM tensorflow/tensorflow:2.9.1-gpu\nRUN pip install git+https://a.example/b.git\n",
+    ),
     "the python3 of TensorFlow's image": (
         "image.installer-refuses",
         "FROM tensorflow/tensorflow:2.4.1-gpu\nRUN apt-get update && apt-get install -y python3.7-dev wget\n"
@@ -58,6 +66,10 @@ SILENT = {
     "Transformers lower it again": (
         "image.program-missing",
         f"{SLIM}RUN pip install -U huggingface_hub\nRUN pip install transformers==4.40.0\n{GET}",
+    ),
+    "a list may hold it": (
+        "image.program-missing",
+        f"{SLIM}COPY a.txt .\nRUN pip install -U huggingface_hub\nRUN pip install -r a.txt\n{GET}",
     ),
     "nobody knows who holds it": (
         "image.program-missing",
