@@ -17,11 +17,13 @@ from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppa
 from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
 from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_companions import companion_outgrown
+from envkit.dockerfile.stops_conda import conda_unfound
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
 from envkit.dockerfile.stops_grammar import grammar
+from envkit.dockerfile.stops_hub import hub_program_gone
 from envkit.dockerfile.stops_installers import (
     asks,
     glibc_of_installer,
@@ -57,6 +59,7 @@ from envkit.dockerfile.stops_programs import (
 )
 from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
+from envkit.dockerfile.stops_pythons import release_for_other_python
 from envkit.dockerfile.stops_quotes import bounds_redirected
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_setup import setup_imports
@@ -104,6 +107,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         gone_download,
         sources_missing,
         conda_terms,
+        conda_unfound,
         glibc_of_installer,
         gone_packages,
         compilers,
@@ -176,6 +180,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         bounds_redirected,
         need_missing,
         named_twice,
+        release_for_other_python,
+        hub_program_gone,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

@@ -19,6 +19,7 @@ from envkit.dockerfile.stages import BuildStage
 from envkit.solver.request import Request
 from envkit.tables import images as data
 from envkit.tables.build_tools import ClosedRegistry
+from envkit.tables.codes import limit
 from envkit.tables.known_bases import WithoutLatest
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)?[a-z0-9][\w./-]*[\w](?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]+)?")
 _CUDNN = regex(r"cudnn\d+")
 _PYTORCH = "pytorch/pytorch"
+_BITNAMI, _LEGACY = "bitnami/", "bitnamilegacy/"
 _OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d)-cudnn\d-(?:runtime|devel)")
 _LISTED = frozenset({"supported", "unsupported"})
 _WHOLE = 24  # tags of the release with the fewest distributions
@@ -124,6 +126,8 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
         title = f"{image} cannot be pulled: it is in {closed.title}"
         fix = "Start from an image in a public registry."
         yield stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=closed.sources)
+    elif repository.startswith(_BITNAMI) and tag != "latest":
+        yield _of_bitnami(image, name.repository, tag, subject, stops)
     elif row is not None and row.cuda is None and row.state in GONE:
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
@@ -139,6 +143,14 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
         without = _without_build(repository, tag, matrix)
         yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), without, subject, stops)
+
+
+def _of_bitnami(image: str, repository: str, tag: str, subject: str, stops: str) -> Finding:
+    """The finding on a release in a catalog that has its newest images alone."""
+    other = repository.replace(_BITNAMI, _LEGACY, 1)
+    title = f"{image} cannot be pulled: Bitnami moved its images of single releases to {_LEGACY.rstrip('/')} in 2025"
+    fix = f"Name {other}:{tag}, which gets no updates, or start from another image."
+    return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=("github-bitnami-containers-83267",))
 
 
 def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
@@ -174,7 +186,14 @@ def _without_build(repository: str, tag: str, matrix: Matrix) -> tuple[Version, 
     release, cuda = Version.parse(named["release"]), Version.parse(named["cuda"])
     built = {build.cuda for build in matrix.builds("pytorch") if build.version.starts_with(release) and build.cuda}
     known = built and not any(one.starts_with(cuda) or cuda.starts_with(one) for one in built)
-    return (release, cuda) if known else None
+    return (release, cuda) if known or _has_no_image(release, cuda, matrix) else None
+
+
+def _has_no_image(release: Version, cuda: Version, matrix: Matrix) -> bool:
+    """True for a release all images of which are on record, and none of them is for this CUDA."""
+    rows = [row for row in matrix.framework_images if row.repository == _PYTORCH and row.version is not None]
+    found = {row.cuda.release(2) for row in rows if row.cuda and row.version and row.version.starts_with(release)}
+    return release <= limit("pytorch-images-all-known") and bool(found) and cuda not in found
 
 
 def _not_on_record(
@@ -185,8 +204,8 @@ def _not_on_record(
     stops: str,
 ) -> Finding:
     if without is not None:
-        title = f"{image} cannot exist: there is no PyTorch {without[0]} for CUDA {without[1]}"
-        fix = "Use a tag with the CUDA that this release was built for."
+        title = f"{image} cannot exist: there is no image of PyTorch {without[0]} for CUDA {without[1]}"
+        fix = "Use a tag with a CUDA that this release has an image for."
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if other is not None:
         title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _TORCH = "torch"
 _PYTORCH = "pytorch"
+_PADDLE = "paddlepaddle"
 _FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old wheels
 
 
@@ -89,7 +90,12 @@ def cpu_on_purpose(
 
 
 def _is_beside_another(wanted: Wanted, found: Contents) -> bool:
-    """True where another framework does the GPU work: that of the base image, or one that comes with its CUDA."""
+    """True where another framework does the GPU work: that of the base image, or one that comes with its CUDA.
+
+    What Paddle's programs do they do with Paddle: nothing else is installed for the CPU by a name that says so little.
+    """
+    if wanted.framework == _PADDLE:
+        return False
     own = found.base.own
     if own is not None and own.version is not None and own.framework != wanted.framework:
         return True

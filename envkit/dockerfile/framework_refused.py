@@ -24,6 +24,7 @@ from envkit.tables.rows import FrameworkBuild
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
+_OF_NVIDIA = "nvcr.io/nvidia/pytorch"
 _COMPANIONS = frozenset({"torchaudio", "torchvision", "xformers"})
 
 
@@ -33,6 +34,11 @@ class _There:
 
     version: Version
     source: str
+    candidate: bool = False  # of that release, as in NVIDIA's own images
+
+    def is_before(self, floor: Version) -> bool:
+        """Whether a package that wants this release or a later one refuses it."""
+        return self.version < floor or (self.candidate and self.version.starts_with(floor))
 
 
 def framework_refused(ground: Ground) -> Iterator[Finding]:
@@ -45,7 +51,7 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
         found = [(package, _row(package, step, ground, bounded)) for package in step.packages]
         found.sort(key=lambda pair: pair[1] is not None and pair[1].through is not None)  # what is named itself first
         for package, row in found:
-            if row is not None and there.version < row.floor:
+            if row is not None and there.is_before(row.floor):
                 name = row.through or package.name
                 yield stop(
                     faults.REQUIREMENTS_CLASH,
@@ -81,7 +87,9 @@ def _there(ground: Ground) -> _There | None:
         into_it = own is not None and not is_confined(ground) and all(map(goes_into_the_base, ground.steps))
         if own is None or own.version is None or own.framework != "pytorch" or not into_it or ground.reads_unseen:
             return None
-        return _There(own.version, f"torch {own.version} is in the base image")
+        candidate = own.repository == _OF_NVIDIA
+        what = f"a candidate of torch {own.version}" if candidate else f"torch {own.version}"
+        return _There(own.version, f"{what} is in the base image", candidate)
     pin = pinned_release(asked[0].spec) if all(map(_is_kept, asked[1:])) else None
     if pin is not None:
         return _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")

@@ -16,6 +16,15 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.repairs_names import (
+    answered,
+    index_chosen,
+    joined_apart,
+    name_replaced,
+    other_image,
+    program_added,
+    word_put_right,
+)
 from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
@@ -294,8 +303,16 @@ def _clash_settled(lines: Sequence[str], finding: Finding, matrix: Matrix) -> It
     yield from companion_bounded(lines, finding, matrix)
 
 
+def _either(*several: Repairs) -> Repairs:
+    def each(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+        for one in several:
+            yield from one(lines, finding, matrix)
+
+    return each
+
+
 _REPAIRS: Mapping[str, Repairs] = {
-    image_faults.BASE_GONE.id: _other_tag,
+    image_faults.BASE_GONE.id: _either(_other_tag, other_image),
     image_faults.BASE_END_OF_LIFE.id: _other_tag,
     image_faults.CUDA_MISSING.id: _other_tag,
     image_faults.CUDNN_MISSING.id: _other_tag,
@@ -304,7 +321,12 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.GPU_HIDDEN.id: _without_variable,
     image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
     image_faults.PYTHON_WITHOUT_PACKAGE.id: _other_system,
-    image_stops.APT_WITHOUT_PACKAGE.id: _other_system,
+    image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, _other_system),
+    image_stops.APT_ASKS.id: answered,
+    image_stops.PACKAGE_REFUSES.id: name_replaced,
+    image_stops.PROGRAM_MISSING.id: program_added,
+    image_stops.COMMANDS_JOINED.id: joined_apart,
+    image_faults.FRAMEWORK_VERSION.id: index_chosen,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
     image_stops.COMPILER_MISSING.id: _other_tag,
@@ -312,6 +334,6 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_stops.TORCH_HIDDEN.id: _not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,
     image_stops.PATH_EXISTS.id: link_replaces,
-    image_stops.WORD_UNKNOWN.id: read_by_bash,
+    image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right),
     image_stops.LIBRARY_MISSING.id: without_windows,
 }

@@ -10,6 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.shell import called
 from envkit.tables.build_tools import GoneVerb
 from envkit.tables.loader import read
@@ -52,9 +53,4 @@ def _brought(step: Step, ground: Ground) -> tuple[bool, Version | None]:
         return True, None
     if not found:
         return False, None
-    return False, ground.pythons.of(found[0].caller, step.place) or _of_tag(ground)
-
-
-def _of_tag(ground: Ground) -> Version | None:
-    own = ground.base.own
-    return own.python if own is not None else None
+    return False, ground.pythons.of(found[0].caller, step.place) or least_python(ground)

@@ -29,6 +29,9 @@ _COMPILERS = frozenset(
 # A script that is called by its name alone, and commands that put files into folders of PATH.
 _SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
 _INTO_PATH = regex(r"/s?bin/?(?:\s|$)")
+_PYTORCH = "pytorch/pytorch"
+_TENSORFLOW = "tensorflow/tensorflow"
+_NOT_IN_PYTORCH = frozenset({"git", "wget"})  # of its images for running
 _FROM_GIT = "git+"
 _PIP_COMMANDS = frozenset(
     {"cache", "check", "completion", "config", "debug", "download", "freeze", "hash", "help", "index", "inspect"}
@@ -42,6 +45,8 @@ _ASKS = frozenset(
     {("docker", verb) for verb in ("build", "images", "load", "ps", "pull", "run")}
     | {("systemctl", verb) for verb in ("daemon-reload", "reload", "restart", "start")}
 )
+_ASKS_OLLAMA = frozenset(("ollama", verb) for verb in ("cp", "create", "list", "pull", "push", "rm", "run", "show"))
+_SERVE = "serve"
 _APT_PIP = regex(r"(?:/usr/bin/)?pip3|(?:/usr/bin/)?python3")
 
 
@@ -50,10 +55,11 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
     if not ground.first or ground.tells & {"copied", "bind"} or BRINGS.search(" ".join(ground.texts)):
         return
     rows = {row.program: row for row in read(AbsentProgram)}
-    given = [word for step in ground.steps for word in step.of_apt]
-    if not all(_is_known(word) for word in given):
-        return
+    given: list[Word] = []  # of apt, so far
     for step in ground.steps:
+        given += step.of_apt
+        if not all(_is_known(word) for word in step.of_apt):
+            return
         name = _needed(step)
         row = rows.get(name)
         if row is None or not step.command.decisive or not _base_lacks(ground, name):
@@ -91,6 +97,12 @@ def _base_lacks(ground: Ground, program: str) -> bool:
     base = ground.base
     if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
+    own = base.own.version if base.own is not None else None
+    if base.repository == _TENSORFLOW:
+        return program == "git" and own is not None and own < limit("tensorflow-images-without-git")
+    if base.repository == _PYTORCH:
+        since = own is not None and own >= limit("first-pytorch-image-without-git")
+        return since and base.tag.endswith("-runtime") and program in _NOT_IN_PYTORCH
     return ground.plain and ground.has_apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
 
 
@@ -229,13 +241,28 @@ def poetry_refuses(ground: Ground) -> Iterator[Finding]:
 
 def service_asked(ground: Ground) -> Iterator[Finding]:
     """The first command that asks a service: none runs while an image is built."""
+    runs = {part.line: part.text for part in ground.instructions if part.keyword == "RUN"}
     for step in ground.steps:
         words = called(step.command)[:2]
-        if words in _ASKS and step.command.decisive:
+        if not step.command.decisive:
+            continue
+        if words in _ASKS or (words in _ASKS_OLLAMA and not _may_serve(runs.get(step.place[1], _SERVE), ground)):
             yield stop(
                 faults.SERVICE_AT_BUILD,
                 f"{' '.join(words)} needs a running service, but none runs during a build",
                 command_subject(step.command),
                 impact="The build stops: the program cannot connect.",
+                sources=("github-ollama-ollama-258",) if words in _ASKS_OLLAMA else (),
             )
             return
+
+
+def _may_serve(text: str, ground: Ground) -> bool:
+    """True for a RUN that starts a server itself, and where one may run elsewhere."""
+    return (
+        _SERVE in text
+        or "&" in text.replace("&&", "")
+        or ".sh" in text
+        or "OLLAMA_HOST" in text
+        or ("OLLAMA_HOST" in ground.environment and "0.0.0.0" not in ground.environment["OLLAMA_HOST"])
+    )

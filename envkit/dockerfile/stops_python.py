@@ -22,6 +22,8 @@ from envkit.tables.rows import OperatingSystem
 _PIP = regex(r"(?:/usr/bin/)?pip(3?(?:\.\d+)?)")
 _PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
 _PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})  # in apt: a release without them stops
+_TENSORFLOW = "tensorflow/tensorflow"
+_RELINKED = regex(r"\bln\b|alternatives|conda|pyenv|venv|make install")
 _SCRIPT = "get-pip.py"
 _OF_ONE_PYTHON = regex(r"/pip/\d")
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
@@ -110,7 +112,17 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
         return None
     if caller[0] == "python" and any(_brings_python_two(word, ground) for one in ground.steps for word in one.of_apt):
         return limit("last-python-2")
+    if ground.base.repository == _TENSORFLOW and caller[0] == "python3" and ground.first:
+        return _of_tensorflow(ground)
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
+
+
+def _of_tensorflow(ground: Ground) -> Version | None:
+    """The python3 of TensorFlow's images: the distribution's, which further packages leave as it is."""
+    system = ground.base.system
+    if system is None or _RELINKED.search(" ".join(ground.texts)):
+        return None
+    return system.default_python
 
 
 def _brings_python_two(word: str, ground: Ground) -> bool:

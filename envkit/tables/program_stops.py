@@ -125,3 +125,25 @@ class RepositoryNeed:
     package: str
     words: tuple[str, ...]
     sources: tuple[str, ...]
+
+
+@table("image/gone_programs.csv", "program", "option")
+@record
+class GoneProgram:
+    """A program that a package does not have `since` a release, which pip takes for Pythons from `python` on.
+
+    With an `option`, the program takes this word no longer. `bringers`: packages whose newest releases, or those of a
+    range, take that release along. `holders`: packages that hold an older one in every release. `images`: those that
+    have such a release inside. `instead`: what it is called.
+    """
+
+    program: str
+    option: str | None
+    package: str
+    since: Version
+    python: Version
+    bringers: tuple[str, ...]
+    holders: tuple[str, ...]
+    images: tuple[str, ...]
+    instead: str
+    sources: tuple[str, ...]

@@ -75,3 +75,17 @@ class SystemCudnn:
     cudnn: int
     through: str | None  # the package that it requires and that loads it
     sources: tuple[str, ...]
+
+
+@table("image/package_pythons.csv", "package", "versions")
+@record
+class PackagePythons:
+    """Releases of which pip finds a wheel or a source for some Pythons 3 alone: `>=3.6,<3.10`.
+
+    For packages that are not in package_wheels.csv; releases for every Python have no row.
+    """
+
+    package: str
+    versions: str
+    pythons: str
+    sources: tuple[str, ...]

@@ -61,7 +61,7 @@ BUILDS = [
     f"{_UBUNTU}RUN apt-get update && apt-get install -y $TOOLS && git clone https://github.com/a/b\n",
     f"{_UBUNTU}COPY install.sh .\nRUN ./install.sh && wget https://a.example/b\n",
     "FROM python:3.12\nRUN git clone https://github.com/a/b && curl -O https://a.example/b && wget https://a.example/b\n",
-    "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN git clone https://github.com/a/b\n",
+    "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN git clone https://github.com/a/b\n",
     f"{_UBUNTU}RUN systemctl enable nginx || true\n",
     f"{_UBUNTU}RUN service nginx start\n",
     f"{_PIP}RUN pip3 download six && pip3 $VERB six\n",

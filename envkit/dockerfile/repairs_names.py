@@ -1,0 +1,165 @@
+"""What may put right a name: a package under its new one, an image's other tag, a program that is missing, an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.repairs_words import other_line
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+Changes = Iterator[tuple[Sequence[str], str]]
+
+_INSTEAD = regex(r"Install ([a-z0-9][a-z0-9.+-]{0,60})\.")
+_PYTORCH = regex(
+    r"(?P<image>pytorch/pytorch:(?P<release>\d[\d.]{0,8})-cuda[\d.]{1,6}-cudnn\d-(?P<flavor>runtime|devel))"
+)
+_BITNAMI = regex(r"bitnami/[\w.-]{1,80}:\S{1,128}")
+_LACKS = regex(r"the image has no (\w{1,20}), and nothing in this file installs it")
+_NO_PYTHON = "Ubuntu has python3, and nothing in this file brings a program python"
+_PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
+_INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
+_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
+_MEANT = regex(r"(\S{1,40}) is not a program; (\S{1,40}) was probably intended")
+_TREATS = regex(r"\S{1,40} treats (\S{1,40}) as an argument")
+_NEVER = regex(r"never built for CUDA (?P<asked>\d{1,2}\.\d{1,2}); it was built for (?P<built>[\d., and]{1,200})")
+_NUMBER = regex(r"\d{1,2}\.\d{1,2}")
+_SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
+_RETIRED = "tensorflow-gpu is a retired package name"
+_CONTINUED = regex(r"\\\s*$")
+_FEW = 8  # lines of one command
+
+
+def name_replaced(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The package under the name that the finding's remedy says, in the line that asks for it."""
+    index = line_of(finding) - 1
+    told = _INSTEAD.fullmatch(finding.remedy.advice if finding.remedy is not None else "")
+    word = finding.subject.partition(": ")[2].partition("=")[0]
+    if told is None or not word:
+        return
+    words = lines[index].split(" ")
+    if word in (one.partition("=")[0] for one in words):
+        changed = " ".join(told[1] if one.partition("=")[0] == word else one for one in words)
+        yield other_line(lines, index, changed), f"replaced {word} with {told[1]}"
+
+
+def other_image(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """FROM with an image of the same release for another CUDA, or with the place to which images were moved."""
+    index = line_of(finding) - 1
+    line = lines[index]
+    named = _PYTORCH.search(line)
+    if named is not None:
+        release = Version.parse(named["release"])
+        rows = [
+            row
+            for row in matrix.framework_images
+            if row.repository == "pytorch/pytorch"
+            and row.version is not None
+            and row.version.starts_with(release)
+            and row.flavor == named["flavor"]
+        ]
+        for row in rows:
+            image = f"{row.repository}:{row.tag}"
+            yield (
+                other_line(lines, index, line.replace(named["image"], image)),
+                f"replaced {named['image']} with {image}",
+            )
+    moved = _BITNAMI.search(line)
+    if moved is not None:
+        image = moved[0].replace("bitnami/", "bitnamilegacy/", 1)
+        yield other_line(lines, index, line.replace(moved[0], image)), f"replaced {moved[0]} with {image}"
+
+
+def program_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """A command before the one that lacks a program: apt installs it, a link or PATH leads to it."""
+    lacks = _LACKS.fullmatch(finding.title)
+    before, told = "", ""
+    if lacks is not None:
+        name = lacks[1]
+        before = (
+            f"RUN apt-get update && apt-get install -y --no-install-recommends {name} ca-certificates "
+            "&& rm -rf /var/lib/apt/lists/*"
+        )
+        told = f"added {name}"
+    elif finding.title == _NO_PYTHON:
+        before, told = "RUN ln -s python3 /usr/bin/python", "added a program python that is python3"
+    elif "is not on PATH: its installer" in finding.title:
+        prefix = next((found[1] for line in lines if (found := _PREFIX.search(line)) is not None), "")
+        before, told = (f"ENV PATH={prefix}/bin:$PATH", f"added {prefix}/bin to PATH") if prefix else ("", "")
+    if before:
+        start = _start(lines, line_of(finding) - 1)
+        yield [*lines[:start], before, *lines[start:]], told
+
+
+def answered(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """-y for apt."""
+    index = line_of(finding) - 1
+    changed = _INSTALL.sub(r"\1 -y", lines[index], count=1)
+    if changed != lines[index]:
+        yield other_line(lines, index, changed), f"added -y in line {index + 1}"
+
+
+def word_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The program that was meant by a misspelled one."""
+    index = line_of(finding) - 1
+    meant = _MEANT.fullmatch(finding.title)
+    if meant is not None and meant[1] in lines[index]:
+        yield (
+            other_line(lines, index, lines[index].replace(meant[1], meant[2], 1)),
+            f"replaced {meant[1]} with {meant[2]}",
+        )
+
+
+def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """&& before the command that another one takes for an argument, at each place where it stands."""
+    treats = _TREATS.match(finding.title)
+    if treats is None:
+        return
+    start = _start(lines, line_of(finding) - 1)
+    for at in range(start, min(start + _FEW, len(lines))):
+        words = lines[at].split(" ")
+        for place, word in enumerate(words):
+            if word == treats[1] and (place or at > start):
+                changed = " ".join([*words[:place], "&&", *words[place:]])
+                yield other_line(lines, at, changed), f"added && before {word} in line {at + 1}"
+
+
+def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The index of a CUDA that a release was built for, the one of a suffix, and TensorFlow under its only name."""
+    index = line_of(finding) - 1
+    never, suffix = _NEVER.search(finding.title), _SUFFIX.search(finding.title)
+    start = _start(lines, index)
+    if never is not None:
+        asked = Version.parse(never["asked"])
+        built = [Version.parse(one) for one in _NUMBER.findall(never["built"])]
+        old = f"cu{never['asked'].replace('.', '')}"
+        for cuda in sorted(built, key=lambda one: (one < asked, abs(one.major - asked.major), one)):
+            new = f"cu{str(cuda).replace('.', '')}"
+            changed = [line.replace(old, new) if start <= at < start + _FEW else line for at, line in enumerate(lines)]
+            yield changed, f"replaced {old} with {new}"
+    if suffix is not None:
+        address = f"https://download.pytorch.org/whl/{suffix[1]}"
+        for at in range(index, start - 1, -1):
+            changed_line = _PIP_INSTALL.sub(lambda found: f"{found[0]} --extra-index-url {address}", lines[at], count=1)
+            if changed_line != lines[at]:
+                yield other_line(lines, at, changed_line), f"added the index {address}"
+                return
+    if finding.title.startswith(_RETIRED) and "tensorflow-gpu" in lines[index]:
+        for name in ("'tensorflow[and-cuda]'", "tensorflow"):
+            yield (
+                other_line(lines, index, lines[index].replace("tensorflow-gpu", name, 1)),
+                f"replaced tensorflow-gpu with {name}",
+            )
+
+
+def _start(lines: Sequence[str], index: int) -> int:
+    """The first line of the instruction that a line belongs to."""
+    while index > 0 and _CONTINUED.search(lines[index - 1]):
+        index -= 1
+    return index
