@@ -49,10 +49,11 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
             f"Let nvcc use an older MSVC compiler (CUDA before {limit_of('cuda-with-later-msvc')} accepts toolsets of "
             f"Visual Studio 2022 up to {limit_of('msvc-of-older-cuda')}): in the Visual Studio Installer, under "
             f"Individual components, add MSVC v143 build tools v{limit_of('msvc-of-older-cuda')}. Then run these "
-            "commands in one Command Prompt (cmd, not PowerShell; replace Community with your edition), and repeat the "
-            "build there, in a fresh directory. The second is for CMake, whose Visual Studio generator chooses its "
-            "compiler itself; to choose among several toolkits as well, append a comma and cuda= with the release of "
-            f"yours. Or install CUDA {limit_of('cuda-with-later-msvc')} or newer.",
+            "commands in one Command Prompt (cmd, not PowerShell; replace Community by your edition), and "
+            "repeat the build there, in a fresh directory. The second is for CMake, whose Visual Studio "
+            "generator chooses its compiler itself; to choose among "
+            "several toolkits as well, append a comma and cuda= with the release "
+            f"of yours. Or install CUDA {limit_of('cuda-with-later-msvc')} or newer.",
             "older-msvc",
         )
     place = build_nvcc(environment)
