@@ -70,6 +70,10 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
         yield from _for_gpu(one, gpu)
     if request.platform in (WINDOWS, WSL):
         yield from _on_windows(one, every)
+    if request.platform == WSL:
+        from envkit.solver.wsl import wsl_notes
+
+        yield from wsl_notes(request, one.wanted)
     yield from companion_facts(framework, list(builds), request)
 
 
