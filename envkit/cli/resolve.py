@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 # The modules of `envkit.render.plans`, which need not be loaded to read a command line; a test holds the names equal.
-FORMATS = ("text", "json", "pip", "uv", "conda", "requirements", "pyproject", "pixi")
+FORMATS = ("text", "json", "pip", "uv", "conda", "requirements", "pyproject", "poetry", "pixi")
 
 
 @click.command(

@@ -35,6 +35,7 @@ class PackageList:
     platform: str = "linux"
     index_url: str | None = None  # a mirror of the default index
     cuda: Version | None = None
+    same_index: str = ""  # of the framework's own, which has the build too that is taken from the default one
     conda_cudas: tuple[str, ...] = ()  # versions of CUDA that run on the driver and the GPUs that were asked for
 
     @property
@@ -92,8 +93,22 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         platform=plan.request.platform,
         index_url=mirrors.index_url,
         cuda=choice.cuda,
+        same_index=_same_index(plan),
         conda_cudas=tuple(_conda_cudas(plan)),
     )
+
+
+def _same_index(plan: Plan) -> str:
+    """The index of the framework that has its builds for the CUDA of the plan, where they come from the default one."""
+    builds = [build for build in plan.choice.builds if build.on_pypi and build.cuda is not None]
+    rows = (
+        row
+        for build in builds
+        for row in Matrix.load().builds(build.framework)
+        if row.version == build.version and row.cuda == build.cuda and row.index_url
+    )
+    found = next(rows, None)
+    return found.index_url or "" if found is not None else ""
 
 
 def _conda_cudas(plan: Plan) -> Iterator[str]:

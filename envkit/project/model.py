@@ -44,3 +44,4 @@ class Manifest:
     driver_cuda: Version | None = None  # the CUDA that it wants the driver to report
     extras: tuple[str, ...] | None = ()  # the names of its extras and features; None: the file does not tell them all
     locked: bool = False  # written by a tool: the change belongs into another file
+    idle: tuple[Unread, ...] = ()  # what it says of the index of packages that it does not ask for itself

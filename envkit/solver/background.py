@@ -196,6 +196,9 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
         return own and code_match(capability, build.sass, build.ptx) in _RUNS
 
+    if not known:
+        yield from _last_for_gpu(one, gpu)
+        return
     found, releases = spans(known, runs), releases_of(known)
     if not found:
         return
@@ -210,6 +213,21 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
             f"the last {one.title} release with kernels for {gpu} is {last}; to use a newer one, build it from "
             f"source{until}"
         )
+
+
+def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """The last release that supports a GPU, where the oldest GPUs that releases support are all that is recorded."""
+    known = [build for build in one.builds if build.min_compute_capability is not None]
+
+    def supports(build: FrameworkBuild) -> bool:
+        least = build.min_compute_capability
+        return least is not None and least.numbers <= gpu.compute_capability.numbers
+
+    found, releases = spans(known, supports), releases_of(known)
+    if found and found[-1][1] != releases[-1]:
+        last = found[-1][1]
+        after = next(release for release in releases if release > last)
+        yield f"the last {one.title} release that supports {gpu} is {last}: {after} dropped it"
 
 
 # ---- Windows
