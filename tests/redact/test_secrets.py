@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from envkit.privacy import secrets
 from envkit.privacy.masker import Masker
 from envkit.privacy.secrets import without_secrets
+from envkit.privacy.tokens import prefixes
 from tests.processor_time import seconds
 from tests.redact.corpus import leaking_secrets, rows
 
@@ -257,3 +261,14 @@ def test_a_flood_takes_time_that_grows_with_it_alone(part: str, end: str) -> Non
 def _seconds(part: str, end: str, length: int) -> float:
     masker, text = Masker(), part * (length // len(part)) + end
     return seconds(lambda: masker.text(text))
+
+
+def test_a_short_name_is_too_short_for_a_secret_of_any_form() -> None:
+    """What is not looked at in detail is what the detailed look leaves as it is."""
+    source = random.Random(12)
+    letters = "abcxyzABCXYZ0189._-"
+    starts = ["", "hf_", "sk-", "ghp_", "AKIA", "eyJ", "SG.", "pass", "token-", "key.", "pwd_"]
+    for _ in range(4000):
+        text = (source.choice(starts) + "".join(source.choices(letters, k=12)))[: source.randint(1, 12)]
+        assert secrets._of_any(text) == text
+    assert min(len(row.prefix) + row.least for row in prefixes()) > secrets._NAME
