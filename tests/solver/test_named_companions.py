@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,25 +22,25 @@ from tests.project.test_expected import request_of
 from tests.solver.asking import matrix
 
 
-def _answer(*frameworks: str, container: bool = False, **words: object) -> Plan | NoPlan:
+def _answer(*frameworks: str, container: bool = False, **words: Any) -> Plan | NoPlan:
     """The answer to options as a user types them."""
     asked: RequestWords = replace(RequestWords(frameworks=frameworks), **words)
     return resolve_having(parse_request(asked, matrix(), container=container), matrix())
 
 
-def _refusal(*frameworks: str, **words: object) -> str:
+def _refusal(*frameworks: str, **words: Any) -> str:
     refused = _answer(*frameworks, **words)
     assert isinstance(refused, NoPlan), refused
     return " | ".join(conflict.detail for conflict in refused.conflicts)
 
 
-def _plan(*frameworks: str, **words: object) -> Plan:
+def _plan(*frameworks: str, **words: Any) -> Plan:
     plan = _answer(*frameworks, **words)
     assert isinstance(plan, Plan), plan
     return plan
 
 
-def _unknown(name: str, **words: object) -> str:
+def _unknown(name: str, **words: Any) -> str:
     """What is told of software that has no table."""
     asked: RequestWords = replace(RequestWords(), **words)
     with pytest.raises(UnknownFramework) as raised:
@@ -156,7 +157,7 @@ def test_wheels_for_another_system_are_no_wheels() -> None:
         ("torch-scatter", {"frameworks": ("torch==2.7.0",), "cuda": "12.8"}, "torch-2.7.0+cu128.html"),
     ],
 )
-def test_what_is_known_of_software_without_a_table(name: str, words: dict[str, object], told: str) -> None:
+def test_what_is_known_of_software_without_a_table(name: str, words: dict[str, Any], told: str) -> None:
     assert told in _unknown(name, **words)
 
 
@@ -169,7 +170,7 @@ def test_what_is_known_of_software_without_a_table(name: str, words: dict[str, o
         ("spacy", {}, "cupy-cuda13x"),
     ],
 )
-def test_what_is_not_meant_is_not_told(name: str, words: dict[str, object], untold: str) -> None:
+def test_what_is_not_meant_is_not_told(name: str, words: dict[str, Any], untold: str) -> None:
     assert untold not in _unknown(name, **words)
 
 
@@ -197,7 +198,7 @@ def test_an_unknown_name_does_not_lose_the_rest() -> None:
 
 
 def test_wsl_needs_no_cuda_and_docker_desktop_a_release_of_its_own() -> None:
-    def told(**words: object) -> str:
+    def told(**words: Any) -> str:
         return " | ".join(_answer("tensorflow==2.16.1", os_id="wsl", **words).background)
 
     assert "bring their own CUDA, so no CUDA toolkit is needed there" in told(driver="555.85")
@@ -206,7 +207,7 @@ def test_wsl_needs_no_cuda_and_docker_desktop_a_release_of_its_own() -> None:
 
 
 def test_a_board_is_told_the_newest_wheel_of_its_jetpack() -> None:
-    asked = {"gpus": ("Jetson Orin Nano",), "arch": "aarch64", "cuda": "11.4"}
+    asked: dict[str, Any] = {"gpus": ("Jetson Orin Nano",), "arch": "aarch64", "cuda": "11.4"}
     refused = _answer("torch==2.5.1", **asked)
     assert isinstance(refused, NoPlan)
     (line,) = [one for one in refused.warnings if "L4T 35" in one and "wheel" in one]
