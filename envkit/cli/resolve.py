@@ -78,7 +78,7 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
             from envkit.documents.packages import package_list
             from envkit.render.plans import formatted
 
-            write_output(formatted(package_list(plan, mirrors, chosen), chosen), options.output)
+            write_output(formatted(package_list(plan, mirrors, chosen, request.cuda), chosen), options.output)
     if unknown is not None:
         raise unknown
     return exit_code(plan)

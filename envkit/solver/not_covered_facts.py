@@ -64,12 +64,19 @@ def _wheels(package: str, torch: Version | None, words: RequestWords, platform: 
     spec = _spec_of(package, words)
     own = [row for row in prebuilt_of(package, spec) if place in row.places]
     if torch is not None:
-        fitting = [row for row in own if torch.starts_with(row.torch)]
+        asked = Version.find(spec)
+        alike = (row for row in rows if asked is None or _major(row) == asked.major)
+        fitting = [row for row in alike if torch.starts_with(row.torch)]
         found = ", ".join(dict.fromkeys(f"{row.version} ({_cudas(fitting, row.version)})" for row in fitting))
         if found:
             yield f"its wheels for PyTorch {torch}: {found}"
     if own and len({row.version for row in own}) == 1:
         yield f"{package} {own[0].version} has wheels for PyTorch {releases_of_torch(own)}"
+
+
+def _major(row: PrebuiltWheels) -> int | None:
+    release = Version.find(row.version)
+    return release.major if release is not None else None
 
 
 def _places(rows: Iterable[PrebuiltWheels]) -> list[str]:

@@ -144,6 +144,14 @@ def test_wheels_for_another_system_are_no_wheels() -> None:
     assert "Its wheels for PyTorch 1.9.0: 0.6" in _unknown("detectron2", frameworks=beside)
 
 
+def test_wheels_of_other_releases_of_the_same_major_are_told() -> None:
+    told = _unknown("flash-attn==2.7.3", frameworks=("torch==2.7.0", "flash-attn==2.7.3"))
+    assert "Its wheels for PyTorch 2.7.0: 2.7.4.post1 (CUDA 12), 2.8.3 (CUDA 12)" in told
+    assert (
+        "Its wheels" not in _unknown("mmcv==1.4.0", frameworks=("torch==1.10.0", "mmcv==1.4.0")).partition(". Its")[0]
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "words", "told"),
     [
@@ -240,6 +248,9 @@ def test_conda_forge_has_2_7_1_for_cuda_12_9() -> None:
     asked = ["--framework", "pytorch==2.7.1", "--cuda", "12.9", "--python", "3.12", "--format", "conda"]
     out = envkit("resolve", *asked, "--target", "any").stdout
     assert "pytorch-gpu with cuda-version=12.9 (or 12.6)" in out and "'pytorch=2.7.1=cuda129*'" in out
+    assert "  - pytorch-gpu=2.7.1\n  - cuda-version=12.9\n" in out and "pip" not in out.partition("dependencies")[2]
+    usual = envkit("resolve", *[word.replace("12.9", "12.6") for word in asked], "--target", "any").stdout
+    assert '"torch==2.7.1"' in usual and "pytorch-gpu=2.7.1" not in usual
 
 
 _UV = """[project]
