@@ -227,5 +227,5 @@ def _devel_image(row: ImageTag, matrix: Matrix) -> str:
     """The same image with the compiler, where it can still be pulled; otherwise the supported one nearest to it."""
     beside = tag_row(row.repository, row.tag.replace(row.flavor, "devel"), matrix)
     if beside is not None and beside.state not in GONE:
-        return f"Build in {beside.repository}:{beside.tag}."
+        return f"Use {beside.repository}:{beside.tag} as the base image."
     return nearest_tag(replace(row, flavor="devel"), matrix, Meant())

@@ -120,8 +120,15 @@ def _build(
             title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
             yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
             return
-        fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
-        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no matching package.", fix, anew)
+        fix = f"Use a supported Python version, such as {build.pythons[-1]}; a generated Dockerfile does that."
+        yield from_verdict(
+            faults.PYTHON_WITHOUT_PACKAGE,
+            verdict,
+            subject,
+            "The build stops with 'No matching distribution found'.",
+            fix,
+            anew,
+        )
         if verdict.status == "fail":  # pip stops there: of the rest, only an image without CUDA is a fault by itself
             around = _around(build, wanted, found, request, subject, anew, matrix) if found.cuda is None else ()
             yield from (one for one in around if one.status is Status.FAIL)

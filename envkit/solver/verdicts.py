@@ -153,7 +153,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
         yield os_compiler_fits_nvcc(system, toolkit)
         yield from _runfile_verdicts(toolkit, choice, query)
     if not query.knowledge.maintained(system):
-        detail = f"{system.title} standard support ended on {system.end_of_support}"
+        detail = f"standard support for {system.title} ended on {system.end_of_support}"
         yield Verdict("os-is-maintained", "warn", detail, system.sources)
     if choice.python is not None and choice.builds and choice.python_source is None:
         yield _python_verdict(choice.python, system)

@@ -250,7 +250,7 @@ REQUIREMENTS_CLASH = image_fault(
     fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
-NUMPY_IMPACT = "The import fails or warns: the package was compiled for an older NumPy."
+NUMPY_IMPACT = "The import fails or prints a warning: the package was compiled for an older NumPy."
 STAGE_UNUSED = image_fault(
     "image.stage-unused",
     title="A build stage was not checked, because the last stage does not use it",

@@ -45,7 +45,7 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "nvidia-persistenced.",
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
     "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
-    "apt-mark hold": "To undo the hold, run the same command with unhold instead of hold.",
+    "apt-mark hold": "To release the hold later, run the same command with unhold instead of hold.",
 }
 
 

@@ -101,9 +101,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     if branch := newer_branch(environment, matrix):
-        advice = (
-            f"This driver branch does not build for this kernel. Install branch {branch}, which supports it.{older}"
-        )
+        advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
     given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
