@@ -58,6 +58,12 @@ class RequestError(EnvkitError):
         return cls(f"{option}: unknown {kind} {value!r}.", f"{did_you_mean(value, valid)} {told}".strip())
 
 
+class UnknownFramework(RequestError):
+    """Software that the tables hold no versions of; `text` is how it was asked for, so that the rest can be planned."""
+
+    text: str = ""
+
+
 def did_you_mean(value: str, valid: Iterable[str]) -> str:
     """The two valid words that were most likely meant, as a question; '' where none is like `value`."""
     near = [word for word, likeness in _by_likeness(value, valid) if likeness >= _LIKE][:_SUGGESTED]

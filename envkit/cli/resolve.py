@@ -10,11 +10,15 @@ from envkit.cli.options import plan_options, request_from, request_options
 from envkit.cli.output import one_format, say, write_output
 
 if TYPE_CHECKING:
+    from envkit.base.errors import UnknownFramework
     from envkit.base.settings import Mirrors
+    from envkit.cli.options import PlanOptions
     from envkit.solver.model import NoPlan, Plan
+    from envkit.solver.request import Request
+    from envkit.tables import Matrix
 
 # The modules of `envkit.render.plans`, which need not be loaded to read a command line; a test holds the names equal.
-FORMATS = ("text", "json", "pip", "uv", "conda", "requirements", "pyproject", "pixi")
+FORMATS = ("text", "json", "pip", "uv", "conda", "requirements", "pyproject", "poetry", "pixi")
 
 
 @click.command(
@@ -54,7 +58,8 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
     chosen = one_format(form, options.as_json, options.output, FORMATS)
     mirrors = Mirrors().with_options(options.mirrors, options.index_url)
     matrix = Matrix.load()
-    plan = solve(request_from(options, matrix, container=container), matrix)
+    request, unknown = _known_part(options, matrix, container=container, alone=chosen != "text")
+    plan = solve(request, matrix)
     if chosen == "json":
         write_output(plan_json(plan, mirrors), options.output)
     elif chosen == "text":
@@ -73,8 +78,35 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
             from envkit.documents.packages import package_list
             from envkit.render.plans import formatted
 
-            write_output(formatted(package_list(plan, mirrors, chosen), chosen), options.output)
+            write_output(formatted(package_list(plan, mirrors, chosen, request.cuda), chosen), options.output)
+    if unknown is not None:
+        raise unknown
     return exit_code(plan)
+
+
+def _known_part(
+    options: PlanOptions, matrix: Matrix, *, container: bool, alone: bool
+) -> tuple[Request, UnknownFramework | None]:
+    """The request, without software that the tables do not hold where there is other; and the error that it deserves.
+
+    `alone`: programs read the answer, so nothing is left out of it. Raises RequestError or SourceError.
+    """
+    from envkit._startup.records import replace
+    from envkit.base.errors import UnknownFramework
+
+    try:
+        return request_from(options, matrix, container=container), None
+    except UnknownFramework as unknown:
+        rest = tuple(text for text in options.words.frameworks if text != unknown.text)
+        if alone or not rest or len(rest) == len(options.words.frameworks):
+            raise
+        fewer = replace(options, words=replace(options.words, frameworks=rest))
+        request, also = _known_part(fewer, matrix, container=container, alone=alone)
+        if also is None:
+            say(f"This is the answer without {unknown.text}; what is known of that follows.\n")
+            return request, unknown
+        also.hint = f"{also.hint} {unknown}"
+        return request, also
 
 
 def plan_json(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> str:

@@ -95,20 +95,35 @@ def with_extras(package: str, extras: Iterable[str], holds: Holds) -> tuple[Pack
     )
 
 
-def made_with_extras(package: str) -> tuple[tuple[PackagePair, str], ...]:
-    """The releases that require the others only with an extra, each with what pip is told: `sglang[all]==0.4.6`."""
-    return tuple(
-        (PackagePair(package, row.version, row.requires, row.sources), f"{package}[{row.extras[0]}]=={row.version}")
-        for row in _extras().get(package, ())
-    )
-
-
-def pair_of(package: str, version: str) -> PackagePair | None:
-    """What a release requires, with its extra where it needs one; None for one that is not known."""
-    rows = (*pairs_by_package().get(package, ()), *(row for row, _ in made_with_extras(package)))
-    return next((row for row in rows if row.version == version), None)
-
-
 def meeting(package: str, holds: Holds) -> tuple[PackagePair, ...]:
     """The releases in the data whose number a requirement applies to."""
     return tuple(row for row in pairs_by_package().get(package, ()) if holds(row.version))
+
+
+def extra_releases(package: str, holds: Holds) -> tuple[tuple[str, PackagePair], ...]:
+    """The releases in the data of which an extra requires something, each with the first such extra."""
+    return tuple(
+        (row.extras[0], PackagePair(package, row.version, row.requires, row.sources))
+        for row in _extras().get(package, ())
+        if holds(row.version)
+    )
+
+
+def releases_beside(package: str, host: str, spec: VersionSpec) -> list[str]:
+    """The releases of a package that are made for these versions of another, oldest first.
+
+    An open bound says nothing of what came later, so those that are bound from above count alone.
+    """
+    return [
+        row.version
+        for row in pairs_by_package().get(package, ())
+        if any(
+            line.package == host and is_bounded(line.spec) and some_version_meets((line.spec, spec))
+            for line in required(row)
+        )
+    ]
+
+
+def is_bounded(spec: VersionSpec) -> bool:
+    """Whether a requirement ends somewhere."""
+    return spec.exact is not None or any(sign in ("<", "<=") for sign, _ in spec.clauses)

@@ -9,7 +9,7 @@ from envkit.base.errors import EnvkitError
 from envkit.base.names import requirement_name
 from envkit.base.sentences import series
 from envkit.base.settings import Mirrors
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.conda import compiled_by_conda_forge
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match
@@ -35,6 +35,8 @@ class PackageList:
     platform: str = "linux"
     index_url: str | None = None  # a mirror of the default index
     cuda: Version | None = None
+    conda_alone: tuple[str, ...] = ()  # what conda-forge has for the CUDA that was asked for, where pip has nothing
+    same_index: str = ""  # of the framework's own, which has the build too that is taken from the default one
     conda_cudas: tuple[str, ...] = ()  # versions of CUDA that run on the driver and the GPUs that were asked for
 
     @property
@@ -73,8 +75,11 @@ class PackageList:
         return (call.index_url if call.index_url != self.index_url else None) or ""
 
 
-def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
-    """The list of a plan. Raises EnvkitError for one that needs more than Python packages."""
+def package_list(plan: Plan, mirrors: Mirrors, form: str, cuda: VersionSpec | None = None) -> PackageList:
+    """The list of a plan. Raises EnvkitError for one that needs more than Python packages.
+
+    `cuda` is what was asked for, which the plan may have read as that of the machine.
+    """
     reason = beyond_packages(plan)
     if reason:
         instead = plan_commands(plan, mirrors)
@@ -92,8 +97,34 @@ def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
         platform=plan.request.platform,
         index_url=mirrors.index_url,
         cuda=choice.cuda,
+        conda_alone=_conda_alone(plan, cuda),
+        same_index=_same_index(plan),
         conda_cudas=tuple(_conda_cudas(plan)),
     )
+
+
+def _conda_alone(plan: Plan, cuda: VersionSpec | None) -> tuple[str, ...]:
+    """The packages of conda-forge for a CUDA that the plan's own package is not built for."""
+    builds, request = plan.choice.builds, plan.request
+    if cuda is None or len(builds) != 1 or request.companions or builds[0].cuda is None or cuda.holds(builds[0].cuda):
+        return ()
+    rows = [row for row in compiled_by_conda_forge(builds[0].framework, builds[0].version) if cuda.holds(row.cuda)]
+    if not rows or str(rows[-1].cuda) not in _conda_cudas(plan):
+        return ()
+    return (f"{builds[0].framework}-gpu={builds[0].version}", f"cuda-version={rows[-1].cuda}")
+
+
+def _same_index(plan: Plan) -> str:
+    """The index of the framework that has its builds for the CUDA of the plan, where they come from the default one."""
+    builds = [build for build in plan.choice.builds if build.on_pypi and build.cuda is not None]
+    rows = (
+        row
+        for build in builds
+        for row in Matrix.load().builds(build.framework)
+        if row.version == build.version and row.cuda == build.cuda and row.index_url
+    )
+    found = next(rows, None)
+    return found.index_url or "" if found is not None else ""
 
 
 def _conda_cudas(plan: Plan) -> Iterator[str]:

@@ -29,6 +29,7 @@ _TRIED = 12  # builds of one framework
 _VARIANT = regex(r"\bcu\d{2,3}\b")
 _QUOTED = regex(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
 _WRITTEN = regex(r"(?P<name>[A-Za-z0-9][\w.-]*\s?(?:\[[^\]\n]*\])?)[^;]*")
+_PYTHON = regex(r"Use Python \d+\.\d+: ")
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
 
 Judge = Callable[[str], Judged]
@@ -82,8 +83,9 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
 
 
 def _with(one: Finding, remedy: Remedy) -> Finding:
-    """A fault with a change as its fix; what helps against a pair that is known to break is before it."""
-    if one.id == faults.KNOWN_TO_BREAK.id and one.remedy is not None:
+    """A fault with a change as its fix; before it what helps against a pair that is known to break, or a Python."""
+    python = one.id == faults.PYTHON_WITHOUT_PACKAGE.id and one.remedy is not None and _PYTHON.match(one.remedy.advice)
+    if (python or one.id == faults.KNOWN_TO_BREAK.id) and one.remedy is not None:
         remedy = replace(remedy, advice=f"{one.remedy.advice} Or: {remedy.advice}")
     return replace(one, remedy=remedy)
 

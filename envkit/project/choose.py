@@ -39,6 +39,7 @@ class Chosen:
     contents: Contents
     builds: Choices
     python: Version | None
+    requires_python: str = ""  # of the project
 
     @property
     def meant(self) -> Iterator[tuple[Wanted, FrameworkBuild]]:
@@ -72,7 +73,8 @@ def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: 
             return False  # an installer takes an older release then
         return build.framework != "pytorch" or _goes_with(build, bounds, specs)
 
-    return Chosen(tuple(items), unsure, contents, choices(contents, matrix, allowed), python)
+    builds = choices(contents, matrix, allowed)
+    return Chosen(tuple(items), unsure, contents, builds, python, manifest.requires_python)
 
 
 def _python_of(request: Request) -> Version | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from envkit._startup.records import replace
 from envkit.base.names import normalized
 from envkit.base.sentences import series
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_builds import is_for_usual_torch
@@ -19,9 +19,9 @@ from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.cpu_builds import is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
-from envkit.dockerfile.specifiers import Release, Wish
+from envkit.dockerfile.specifiers import Release, Wish, package_release
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
-from envkit.project.choose import Chosen
+from envkit.project.choose import Chosen, python_allowed
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
 from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
@@ -119,7 +119,31 @@ def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, 
         )
         driver = ", or update the driver" if item.id == faults.DRIVER_TOO_OLD.id else ""
         return replace(item, remedy=Remedy(f"{advice}{driver}."))
-    return replace(item, remedy=remedy_for(wanted, build, query))
+    older = _older_python(wanted, build, have, query) if item.id == faults.PYTHON_WITHOUT_PACKAGE.id else None
+    return replace(item, remedy=older or remedy_for(wanted, build, query))
+
+
+def _older_python(wanted: Wanted, build: FrameworkBuild, have: Chosen, query: Query) -> Remedy | None:
+    """The newest Python that a build has a wheel for, where the requirement takes none of those for the target's."""
+    other = next(iter(fitting(wanted, build, query)), None)
+    python = max(build.pythons, default=None)
+    if other is None or python is None or wanted.tool != "pip" or not build.package or _takes(wanted, other):
+        return None
+    if have.requires_python and not python_allowed(have.requires_python, python):
+        return None
+    older = query.changed(replace(query.request, python=VersionSpec.parse(str(python))))
+    if not any(one.version == build.version for one in fitting(wanted, build, older)):
+        return None
+    beside = f", and {series(build.companions)} match it" if build.companions else ""
+    return Remedy(f"Use Python {python}: {build.package} has a wheel for it{beside}.")
+
+
+def _takes(wanted: Wanted, build: FrameworkBuild) -> bool:
+    """Whether a requirement allows the release of a build."""
+    try:
+        return Wish.parse(wanted.spec, wanted.tool).holds(package_release(build))
+    except ValueError:
+        return True
 
 
 def _is_bound(one: Item) -> bool:

@@ -74,6 +74,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _idle_indexes(manifest, have)
+    found += _idle(manifest)
     found += gap_findings(manifest, have, query.request, matrix)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
@@ -112,6 +113,16 @@ def without_gpu(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 # ---- the file by itself
+
+
+def _idle(manifest: Manifest) -> Iterator[Finding]:
+    """The packages whose index the file names in vain."""
+    for one in manifest.idle:
+        title = f"{one.name} is not a dependency of the project, so the index in tool.uv.sources does not apply to it"
+        impact = f"If another package requires {one.name}, its build of the default index is installed."
+        remedy = Remedy(f"Add {one.name} to the dependencies of the project.")
+        subject = place_and_words(one.line, one.name)
+        yield finding(faults.SOURCE_WITHOUT_EFFECT, Status.WARN, title, subject, impact=impact, remedy=remedy)
 
 
 def _python_allowed(manifest: Manifest, request: Request, have: Chosen) -> Iterator[Finding]:

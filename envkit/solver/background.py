@@ -71,6 +71,10 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
         yield from _for_gpu(one, gpu)
     if request.platform in (WINDOWS, WSL):
         yield from _on_windows(one, every)
+    if request.platform == WSL:
+        from envkit.solver.wsl import wsl_notes
+
+        yield from wsl_notes(request, one.wanted)
     yield from companion_facts(framework, list(builds), request)
 
 
@@ -211,14 +215,13 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     """The releases with code for a GPU, where not all have it."""
     capability, tables = gpu.compute_capability, one.tables
     known = [build for build in one.builds if build.sass is not None and build.cuda is not None]
-    if not known:
-        yield from _supporting(one, gpu)
-        return
-
     def runs(build: FrameworkBuild) -> bool:
         own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
         return own and code_match(capability, build.sass, build.ptx) in _RUNS
 
+    if not known:
+        yield from _last_for_gpu(one, gpu)
+        return
     found, releases = spans(known, runs), releases_of(known)
     if not found:
         return
@@ -235,29 +238,19 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         )
 
 
-def _supporting(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
-    """The last release for a GPU, of a framework that states the oldest it supports."""
+def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """The last release that supports a GPU, where the oldest GPUs that releases support are all that is recorded."""
     known = [build for build in one.builds if build.min_compute_capability is not None]
-    found = spans(known, lambda build: bool(build.min_compute_capability) and _is_at_least(gpu, build))
-    releases = releases_of(known)
-    if not found or found[-1][1] == releases[-1]:
-        return
-    last = found[-1][1]
-    following = next(version for version in releases if version > last)
-    needs = min(
-        (
-            build.min_compute_capability
-            for build in known
-            if build.version == following and build.min_compute_capability
-        ),
-        key=lambda capability: capability.numbers,
-    )
-    yield f"the last {one.title} release for {gpu} is {last}; {following} and newer need compute capability {needs}"
 
+    def supports(build: FrameworkBuild) -> bool:
+        least = build.min_compute_capability
+        return least is not None and least.numbers <= gpu.compute_capability.numbers
 
-def _is_at_least(gpu: TargetGpu, build: FrameworkBuild) -> bool:
-    lowest = build.min_compute_capability
-    return lowest is not None and gpu.compute_capability.numbers >= lowest.numbers
+    found, releases = spans(known, supports), releases_of(known)
+    if found and found[-1][1] != releases[-1]:
+        last = found[-1][1]
+        after = next(release for release in releases if release > last)
+        yield f"the last {one.title} release that supports {gpu} is {last}: {after} dropped it"
 
 
 # ---- Windows

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby
 
 from envkit._startup.records import record
+from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
 from envkit.compat.gpu import CodeMatch
 from envkit.compat.pythons import python_meets
@@ -83,12 +84,13 @@ def _wanted(query: Query, framework: FrameworkRequest) -> Iterable[int]:
     from envkit.solver.companions import is_beside
 
     def has_all(build: FrameworkBuild) -> bool:
-        key = build.version.parts, build.on_pypi, build.companions, build.cuda
+        key = build.version.parts, build.on_pypi, build.companions, build.cuda and build.cuda.parts
         if key not in known:
             known[key] = all(is_beside(one, build, query.request.gpus, other_cuda=asked) for one in beside)
         return bool(known[key])
 
-    asked = query.request.cuda is not None  # whose CUDA the default index's package may not be for
+    # whose CUDA the default index's package may not be for; that for Windows has none
+    asked = query.request.cuda is not None or query.request.platform == WINDOWS
     known = query.answers("beside", framework.name, beside, query.machine, asked)
     return [place for place in places if has_all(builds.builds[place])]
 

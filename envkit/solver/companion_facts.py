@@ -9,7 +9,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import is_made_for
 from envkit.compat.package_breaks import first_unbroken
 from envkit.compat.package_wheels import has_wheel, wheels_of
-from envkit.compat.pairs import pair_of, pairs_by_package, required
+from envkit.compat.pairs import pairs_by_package, required
 from envkit.solver.release_spans import releases_of
 from envkit.solver.request import Companion, FrameworkRequest, Request
 from envkit.tables.pairs import PackagePair, PackageWheels
@@ -32,7 +32,17 @@ def companion_facts(framework: FrameworkRequest, builds: list[FrameworkBuild], r
     exact = framework.spec.exact if framework.spec is not None else None
     if package is not None and exact is not None and releases:
         yield from _made_for(framework.name, package, releases[-1], request)
+    if framework.companions:
+        yield from _of_companions(framework, exact, request)
+
+
+def _of_companions(framework: FrameworkRequest, exact: Version | None, request: Request) -> Iterator[str]:
+    from envkit.solver.software_notes import beside_of, notes_of
+
     for companion in framework.companions:
+        spec = f"=={companion.release}" if companion.release else companion.asked
+        torch = exact if framework.name == "pytorch" else None
+        yield from notes_of(companion.package, spec, beside_of(request, torch))
         yield from _of_companion(companion, request)
 
 
@@ -64,9 +74,11 @@ def _is_bounded(spec: VersionSpec) -> bool:
 
 def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
     """What a release requires, and the releases with wheels for the target where not all have them."""
-    row = pair_of(companion.package, companion.release)
+    from envkit.solver.companions import row_of
+
+    row = row_of(companion)
     if row is not None and required(row):
-        yield f"{row.package} {row.version} requires {', '.join(_others(row))}"
+        yield f"{companion.named} {row.version} requires {', '.join(_others(row))}"
     if request.platform == JETSON:  # whose packages are others
         return
     yield from _for_cuda(companion.package, request)

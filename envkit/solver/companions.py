@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from shlex import quote
 
+from envkit._startup.records import replace
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
@@ -11,24 +13,35 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index, takes_cuda
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
+from envkit.compat.package_breaks import package_breaks
 from envkit.compat.package_wheels import has_wheel, wheels_of
-from envkit.compat.pairs import allows, made_with_extras, meeting, pair_of, pairs_by_package, required
+from envkit.compat.pairs import (
+    allows,
+    extra_releases,
+    is_bounded,
+    meeting,
+    pairs_by_package,
+    releases_beside,
+    required,
+)
+from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice, Conflict
 from envkit.solver.request import Companion, FrameworkRequest, Request, TargetGpu
+from envkit.solver.software_notes import beside_of, driver_notes
 from envkit.solver.wheel_files import companions_for
 from envkit.tables.pairs import PackagePair
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 _HOSTS = {"torch": "pytorch", "tensorflow": "tensorflow"}  # the packages that others are made for, by framework
-_BOUNDS = ("<", "<=")
+_MOST = 4  # releases that a sentence names
 
 
-def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
+def companion_words(name: str, spec: str | None, torch: Version | None = None) -> FrameworkRequest | None:
     """What a companion is made for: `torchvision==0.20` asks for pytorch 2.5.0; None for another name.
 
     The spec means what it means to pip; `==` of a release that is not known takes the newest of its line. Raises
-    RequestError where there is none either.
+    RequestError where there is none either, with those for `torch`, the PyTorch that is asked for next to it.
     """
     package = normalized(name)
     rows = pairs_by_package().get(package, ())
@@ -41,10 +54,17 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     written = "".join(spec.split())
     found = _releases(package, written)
     if not found:
-        known = [row.version for row in (*(row for row, _ in made_with_extras(package)), *rows)]
+        extras = _extra_releases(package, written)
+        if extras:
+            extra, row = extras[-1]
+            lines = [line for line in required(row) if line.package == host]
+            companion = Companion(package, written, row.version, extra)
+            return FrameworkRequest(framework, lines[0].spec if lines else None, (companion,))
+        fitting = releases_beside(package, host, VersionSpec((("==", torch),))) if torch is not None else []
+        beside = f" For {framework_title(framework)} {torch}: {_named(package, fitting)}." if fitting else ""
         raise RequestError(
             f"--framework: {name}{spec} is not known to envkit.",
-            f"The releases known to envkit are {known[0]} to {known[-1]}.",
+            f"The newest known to envkit is {rows[-1].version}.{beside}",
         )
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == host]
@@ -75,8 +95,6 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
         told = f"--framework: {package}{spec} is not a version that pip understands."
         raise RequestError(told, f"Example: --framework {package}=={pairs_by_package()[package][-1].version}") from None
     found = meeting(package, wanted.contains)
-    if not found and pinned:
-        found = tuple(row for row, _ in made_with_extras(package) if wanted.contains(row.version))
     if found or not pinned or not pinned[-1].isdigit():
         return found
     try:
@@ -85,9 +103,49 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
         return ()
 
 
+def _extra_releases(package: str, spec: str) -> tuple[tuple[str, PackagePair], ...]:
+    """The releases that pip takes for a spec and of which what is known is what an extra of theirs requires."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return extra_releases(package, SpecifierSet("==" + spec.lstrip("="), prereleases=True).contains)
+    except InvalidSpecifier:  # a range
+        return ()
+
+
+def row_of(companion: Companion) -> PackagePair | None:
+    """What is known of the release that was taken for a companion."""
+    rows: Iterable[PackagePair] = pairs_by_package().get(companion.package, ())
+    if companion.extra:
+        rows = (row for _, row in extra_releases(companion.package, lambda version: version == companion.release))
+    return next((row for row in rows if row.version == companion.release), None)
+
+
+def _named(package: str, releases: list[str]) -> str:
+    """Releases of a package in words, the last of many."""
+    return f"{package} {', '.join(releases[-_MOST:])}"
+
+
+def pair_conflicts(request: Request) -> Iterator[Conflict]:
+    """The packages that were asked for by name and need another release of their framework than the one asked for."""
+    for framework in request.frameworks:
+        spec = framework.spec
+        for companion in framework.companions:
+            row, host = row_of(companion), host_of(companion.package) or ""
+            lines = [line for line in required(row) if line.package == host] if row is not None else []
+            if row is None or spec is None or all(some_version_meets((line.spec, spec)) for line in lines):
+                continue
+            title = framework_title(framework.name)
+            fitting = releases_beside(companion.package, host, spec)
+            made = f"; for {title} {spec} there is {_named(companion.package, fitting)}" if fitting else ""
+            detail = f"{companion.named} {row.version} requires {lines[0].line}, not {title} {spec}{made}"
+            yield Conflict((str(framework), f"{companion.package}{companion.asked}"), detail, row.sources)
+
+
 def companion_conflicts(request: Request) -> Iterator[Conflict]:
     """The packages that were asked for by name, each with the system or GPU of the request that it does not run on."""
     platform = WINDOWS if request.platform == WINDOWS else "linux"
+    yield from pair_conflicts(request)
     for _, companion in request.companions:
         spec = f"=={companion.release}" if companion.release else companion.asked
         other = companion_on_platform(companion.package, spec, platform, request.architecture)
@@ -113,33 +171,31 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
         place = index_after(pinned, choice, request)
         yield (
             f"This plan resolves the packages that {pinned.replace('==', ' ')} requires; {pinned} itself is installed "
-            f"after them: python -m pip install {pinned}{f' --index-url {place}' if place else ''}"
+            f"after them: python -m pip install {quote(pinned)}{f' --index-url {place}' if place else ''}"
         )
+    for framework, companion in request.companions:
+        torch = next((build.version for build in choice.builds if build.framework == framework), None)
+        yield from driver_notes(companion.package, _spec_of(companion), beside_of(request, torch))
+
+
+def _spec_of(companion: Companion) -> str:
+    return f"=={companion.release}" if companion.release else companion.asked
 
 
 def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
     """The requirements of the packages that were asked for by name and that the builds do not provide."""
     pinned = (
-        (_requirement(companion.package, release), build)
+        (f"{companion.named}=={release}", build)
         for companion, build in _asked(choice, request)
         if (release := _release_here(companion, build, choice, request))
     )
     return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
 
 
-def _requirement(package: str, release: str) -> str:
-    """What pip is told to install a release, with the extra that brings what it needs."""
-    plain = f"{package}=={release}"
-    if any(row.version == release for row in pairs_by_package().get(package, ())):
-        return plain
-    return next((told for row, told in made_with_extras(package) if row.version == release), plain)
-
-
 def index_after(requirement: str, choice: Choice, request: Request) -> str | None:
     """PyTorch's own index for a package that it has for the CUDA of the build; None for the default index."""
     package, _, version = requirement.partition("==")
-    package = package.partition("[")[0]
-    builds = (build for companion, build in _asked(choice, request) if companion.package == package)
+    builds = (build for companion, build in _asked(choice, request) if companion.named == package)
     build = next(builds, None)
     return build.index_url if build is not None and is_on_torch_index(package, version) else None
 
@@ -188,15 +244,11 @@ def release_for(
         row.version
         for row in reversed(rows)
         if allows((row,), host, torch)
-        and (row is rows[-1] or any(line.package == host and _is_bounded(line.spec) for line in required(row)))
+        and (row is rows[-1] or any(line.package == host and is_bounded(line.spec) for line in required(row)))
         and not no_release_runs(row.package, f"=={row.version}", (gpu.compute_capability for gpu in gpus))
     ]
     best = (version for version in fitting if wanted is None or wanted(version))
     return companion.release or next(best, next(iter(fitting), ""))
-
-
-def _is_bounded(spec: VersionSpec) -> bool:
-    return spec.exact is not None or any(sign in _BOUNDS for sign, _ in spec.clauses)
 
 
 def is_beside(
@@ -208,19 +260,52 @@ def is_beside(
     libraries of CUDA; it loads no others. With `other_cuda` PyTorch's own index counts, where it has the package too.
     """
     release = release_for(companion, build.version, gpus)
+    if release and broken_beside(companion, build) is not None:
+        return False
     if not release or build.on_pypi or _is_listed(companion.package, build):
         return bool(release)
     if other_cuda and build.index_url and is_on_torch_index(companion.package, release):
         return True
     if takes_cuda(companion.package, release, build.cuda):
         return True
-    row, host = pair_of(companion.package, release), host_of(companion.package)
+    row, host = row_of(replace(companion, release=release)), host_of(companion.package)
     return row is None or not any(line.package == host and line.spec.exact for line in required(row))
+
+
+def broken_beside(companion: Companion, build: FrameworkBuild) -> Verdict | None:
+    """Why the release that was asked for is known not to work with the CUDA of a build, with what helps."""
+    if not companion.release or build.cuda is None:
+        return None
+    there = {"cuda": (f"CUDA {build.cuda}", build.cuda)}
+    found = next(package_breaks(companion.package, f"=={companion.release}", there), None)
+    if found is None:
+        return None
+    verdict, instead = found
+    return Verdict(verdict.relation, "fail", f"{verdict.detail}. {instead}".rstrip("."), verdict.sources)
 
 
 def _is_listed(package: str, build: FrameworkBuild) -> bool:
     """Whether the index of a build has a package for it too."""
     return any(normalized(line.partition("==")[0]) == package for line in build.companions)
+
+
+def passed_over(framework: FrameworkRequest, build: FrameworkBuild, gpus: Iterable[TargetGpu]) -> Verdict | None:
+    """Why a build that would do by itself cannot have the packages that are wanted next to it; None where it can."""
+    for companion in framework.companions:
+        if is_beside(companion, build, gpus, other_cuda=True):
+            continue
+        broken = broken_beside(companion, build)
+        if broken is not None:
+            return broken
+        release = release_for(companion, build.version, gpus)
+        if release and not companion.release:
+            detail = (
+                f"{build.named} for CUDA {build.cuda} fits, but no {companion.package} is known to be built for it: "
+                f"its index has none on record, and {companion.package} {release} of the default index was compiled "
+                "for the PyTorch of that index"
+            )
+            return Verdict("pair-agrees", "fail", detail, build.sources)
+    return None
 
 
 def no_release_beside(framework: FrameworkRequest, *, gpus_asked: bool) -> Verdict:

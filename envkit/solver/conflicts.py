@@ -68,6 +68,13 @@ def _reason(query: Query) -> Verdict:
 def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     """The verdict on the build that comes nearest, with how many were looked at."""
     wanted = rejected(query, framework)
+    if framework.companions:
+        from envkit.solver.companions import passed_over
+
+        alone = next(passing(query, FrameworkRequest(framework.name, framework.spec)), None)
+        told = passed_over(framework, alone, query.request.gpus) if alone is not None else None
+        if told is not None:
+            return told
     if not wanted and framework.open_companions:
         from envkit.solver.companions import no_release_beside
 
@@ -78,8 +85,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
         return Verdict("framework-version", "fail", f"no known build matches {framework}; the newest known is {newest}")
     unserved = all(_OF_GPU & {constraint.relation for constraint in broken} for _, broken in wanted)
     build, broken = min(wanted, key=lambda one: _nearness(one[0], one[1], query if unserved else None))
-    told = [constraint.refusal(query, build) for constraint in broken[:2]]
-    reason = "; ".join(verdict.detail for verdict in told)
+    refusals = [constraint.refusal(query, build) for constraint in broken[:2]]
+    reason = "; ".join(verdict.detail for verdict in refusals)
     title = title_of(build)
     named = next((name for name in (title, title.partition(" for ")[0]) if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
@@ -88,7 +95,7 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
         reason = f"{count} builds of {framework} works. The closest is {title}{which}"
     elif not named:
         reason = f"{title}: {reason}"
-    return Verdict(told[0].relation, "fail", reason, told[0].sources)
+    return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources)
 
 
 def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None) -> tuple[object, ...]:

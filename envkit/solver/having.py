@@ -40,6 +40,8 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if driver is None:
         return plan
     refused = isinstance(plan, NoPlan)
+    if refused and _is_broken_there(request, cuda, matrix):
+        return plan
     other = resolve(replace(request, cuda=None, cudnn=None if refused else request.cudnn, driver=driver), matrix)
     if isinstance(other, NoPlan) or other.choice.cuda is None or other.choice.needs_toolkit:
         return plan
@@ -50,6 +52,16 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
         return plan
     return replace(plan, warnings=(*plan.warnings, _other_reading(cuda, driver, other)))
+
+
+def _is_broken_there(request: Request, cuda: Version, matrix: Tables) -> bool:
+    """Whether a package that was asked for by its own name is known not to work with that CUDA."""
+    if not request.companions:
+        return False
+    from envkit.solver.companions import broken_beside
+
+    own = [build for framework, _ in request.companions for build in matrix.builds(framework) if build.cuda == cuda]
+    return any(broken_beside(companion, build) is not None for _, companion in request.companions for build in own[:1])
 
 
 def _with_backend(request: Request, matrix: Tables) -> Plan | None:

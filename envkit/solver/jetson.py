@@ -12,7 +12,7 @@ from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
 from envkit.solver.other_ways import other_ways, ways_of_companions
 from envkit.solver.query import Query
-from envkit.solver.request import Request
+from envkit.solver.request import FrameworkRequest, Request
 from envkit.tables.jetson import JetsonImages, JetsonWheel
 from envkit.tables.loader import read
 from envkit.tables.rows import JetPack
@@ -25,6 +25,7 @@ _THOR = "A Jetson Thor runs the packages for Arm servers; CUDA, the driver, and 
 _SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
 _ON_THE_BOARD = "On the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
+_IN_JETPACK = "tensorrt"
 _CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
 
 
@@ -65,19 +66,32 @@ def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
 
 def _wheels(request: Request) -> Iterator[str]:
     """The wheels for boards of what is asked for, for the L4T of the boards; the newest of each where all will do."""
-    majors = {row.l4t.major for row in _releases(request)}
+    majors = {row.l4t.major for row in _releases(request) if _has_cuda(row, request)}
     for framework in request.frameworks:
-        rows = [
-            row
-            for row in read(JetsonWheel)
-            if row.framework == framework.name
-            and row.l4t in majors
-            and (framework.spec is None or framework.spec.holds(row.version))
-        ]
-        newest = {row.l4t: row for row in rows}
+        newest: dict[int, JetsonWheel] = {}
+        for row in read(JetsonWheel):
+            if row.framework != framework.name or row.l4t not in majors:
+                continue
+            known = newest.get(row.l4t)
+            if known is None or _is_meant(row, framework) or not _is_meant(known, framework):
+                newest[row.l4t] = row
         for row in newest.values():
             where = f"L4T {row.l4t} from {row.first_l4t} on, with Python {row.python}"
-            yield f"{_maker(row)} {framework.name} {row.version} for {where}: {_installing(row)}"
+            what = f"{_maker(row)} {framework.name} {row.version}"
+            if not _is_meant(row, framework):
+                what = f"no wheel of {framework} is on record for it (compile that on the board), the newest is {what},"
+                yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
+            else:
+                yield f"{what} for {where}: {_installing(row)}"
+
+
+def _is_meant(row: JetsonWheel, framework: FrameworkRequest) -> bool:
+    return framework.spec is None or framework.spec.holds(row.version)
+
+
+def _has_cuda(row: JetPack, request: Request) -> bool:
+    """Whether a JetPack has the CUDA that is asked for, as far as that is known."""
+    return request.cuda is None or row.cuda is None or request.cuda.holds(row.cuda)
 
 
 def _python(request: Request) -> Iterator[str]:
@@ -160,8 +174,9 @@ def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Confl
     board = series(str(gpu) for gpu in request.gpus) or "a Jetson"
     for framework in request.frameworks:
         row = knowledge.tables.framework(framework.name)
-        detail = (
-            f"{row.title if row else framework.name}'s official Arm wheels are built for servers (SBSA); those built "
-            f"for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
-        )
+        detail = f"{row.title if row else framework.name}'s official Arm wheels are built for servers (SBSA); "
+        if framework.name == _IN_JETPACK:
+            detail += "the board has the one that is part of its JetPack"
+        else:
+            detail += f"those built for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
         yield Conflict((str(framework), f"gpu {board}"), detail, row.sources if row else ())

@@ -5,29 +5,46 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from envkit.base.errors import RequestError
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError, UnknownFramework
 from envkit.base.sentences import series
+
+_EXAMPLE = regex(r"torch-\d\.\d\.\d\+cu\d{3}")
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
     from envkit.tables.names import NotCovered
 
 
-def unknown_framework(name: str, matrix: Matrix, facts: Iterable[str]) -> RequestError:
+def unknown_framework(name: str, words: RequestWords, matrix: Matrix, facts: Iterable[str]) -> UnknownFramework:
     """The error for a framework of this name, which has no table, with what is known of it."""
     row = next(_rows("framework", name), None)
     if row is None:
         names = [framework.name for framework in matrix.frameworks]
-        return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
+        unknown = RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
+        return UnknownFramework(unknown.message, unknown.hint)
+    look = _for_request(row.look, words)
     hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
     if row.instead and row.compiled:
         hint += "; to compile it, nvcc must have the same CUDA major version as that framework"
-    hint = f"{hint}. {row.look[0].upper()}{row.look[1:]}".removeprefix(". ") if row.look else hint
+    hint = f"{hint}. {look[0].upper()}{look[1:]}".removeprefix(". ") if look else hint
     known = "; ".join(facts)
     told = f"{known[:1].upper()}{known[1:]}. " if known else ""
-    return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
+    return UnknownFramework(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
+
+
+def _for_request(look: str, words: RequestWords) -> str:
+    """Where to look, with the PyTorch and the CUDA of the request in place of those of an example."""
+    from envkit.solver.not_covered_facts import torch_of
+    from envkit.solver.software_notes import cuda_of
+
+    torch, cuda = torch_of(words), cuda_of(words)
+    if torch is None or cuda is None or len(torch.parts) < 3 or len(cuda.parts) < 2:
+        return look
+    return _EXAMPLE.sub(f"torch-{torch}+cu{cuda.major}{cuda.minor}", look)
 
 
 def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> RequestError:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.driver import driver_runs_cuda, reported_cuda
 from envkit.compat.pairs import pairs_by_package, required
@@ -13,18 +15,24 @@ from envkit.compat.prebuilt_wheels import prebuilt_of, releases_of_torch
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.request import RequestWords
+from envkit.solver.software_notes import beside_words, driver_notes, notes_of
 from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
+from envkit.tables.rows import os_title
 from envkit.tables.ways import OtherWay
 
 _TORCH = ("torch", "pytorch")
+_REQUIREMENT = regex(r"([A-Za-z][\w.-]*)((?:[=<>!~]=?|==)[\d.*].*)?")
 
 
 def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability], tables: Tables) -> Iterator[str]:
     """Sentences about a package that was asked for, next to a PyTorch, on GPUs, and with a driver."""
-    package, torch = normalized(name), _torch_of(words)
+    package, torch = normalized(name), torch_of(words)
+    beside = beside_words(words, torch)
     yield from _on_driver(words, tables)
-    yield from _wheels(package, torch, words)
+    yield from _wheels(package, torch, words, beside.platform)
+    for notes in (notes_of, driver_notes):
+        yield from notes(package, _spec_of(package, words), beside)
     yield from _brought_by(package, torch)
     for capability in gpus:
         yield from _ways(package, capability)
@@ -43,21 +51,37 @@ def _on_driver(words: RequestWords, tables: Tables) -> Iterator[str]:
         yield f"{verdict.detail}{newest}"
 
 
-def _torch_of(words: RequestWords) -> Version | None:
+def torch_of(words: RequestWords) -> Version | None:
     """The PyTorch that is asked for next to it; None where it is left open."""
     parts = (text.replace(" ", "").partition("==") for text in words.frameworks)
     return next((Version.find(spec) for name, _, spec in parts if normalized(name) in _TORCH and spec), None)
 
 
-def _wheels(package: str, torch: Version | None, words: RequestWords) -> Iterator[str]:
+def _spec_of(package: str, words: RequestWords) -> str:
+    """What is asked of a package: `==1.4.0`; '' where any release will do."""
+    asked = (text.replace(" ", "") for text in words.frameworks)
+    named = ((match[1], match[2] or "") for text in asked if (match := _REQUIREMENT.fullmatch(text)))
+    return next((spec for name, spec in named if normalized(name) == package), "")
+
+
+def _wheels(package: str, torch: Version | None, words: RequestWords, platform: str) -> Iterator[str]:
     """The releases with wheels for a PyTorch, and the PyTorch releases that the wheels of a release are for."""
-    rows = (*prebuilt_of(package, ""), *prebuilt_of(f"{package}-full", ""))  # mmcv before 2.0 is mmcv-full
+    every = _wheels_of(package, "")
+    place = WINDOWS if platform == WINDOWS else "linux"
+    rows = [row for row in every if place in row.places]
+    if every and not rows:
+        releases = ", ".join(dict.fromkeys(row.version for row in every))
+        torches, known = releases_of_torch(every), series(os_title(one) for one in _places(every))
+        yield (
+            f"its wheels ({releases}, for PyTorch {torches}) are for {known} only: on {os_title(place)}, compile it "
+            "from source, or install it in WSL"
+        )
     if not rows:
         return
-    asked = next((text for text in words.frameworks if normalized(text.partition("=")[0].strip()) == package), package)
-    own = prebuilt_of(package, asked[len(package) :].strip())
+    spec = _spec_of(package, words)
+    own = [row for row in _wheels_of(package, spec) if place in row.places]
     if torch is not None:
-        fitting = [row for row in rows if torch.starts_with(row.torch)]
+        fitting = [row for row in own if torch.starts_with(row.torch)]
         found = ", ".join(dict.fromkeys(f"{_named(row, package)} ({_cudas(fitting, row.version)})" for row in fitting))
         if found:
             yield f"its wheels for PyTorch {torch}: {found}"
@@ -65,8 +89,16 @@ def _wheels(package: str, torch: Version | None, words: RequestWords) -> Iterato
         yield f"{package} {own[0].version} has wheels for PyTorch {releases_of_torch(own)}"
 
 
+def _wheels_of(package: str, spec: str) -> tuple[PrebuiltWheels, ...]:
+    return (*prebuilt_of(package, spec), *prebuilt_of(f"{package}-full", spec))  # mmcv before 2.0 is mmcv-full
+
+
 def _named(row: PrebuiltWheels, package: str) -> str:
     return row.version if row.package == package else f"{row.package} {row.version}"
+
+
+def _places(rows: Iterable[PrebuiltWheels]) -> list[str]:
+    return list(dict.fromkeys(place.partition("-")[0] for row in rows for place in row.places))
 
 
 def _cudas(rows: list[PrebuiltWheels], version: str) -> str:

@@ -9,7 +9,8 @@ from envkit._startup.records import replace, types_of
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
-from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec, narrowest
+from envkit.compat.software import some_version_meets
 from envkit.solver.not_covered import refuse_architecture, refuse_system, unknown_framework
 from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
@@ -141,15 +142,16 @@ def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None
     framework = matrix.framework(match.group(1))
     if framework is None:
         from envkit.solver.companions import companion_words
-
-        companion = companion_words(match.group(1), match.group(2))
-        if companion is not None:
-            return companion
-        from envkit.solver.not_covered_facts import facts_of
+        from envkit.solver.not_covered_facts import facts_of, torch_of
 
         words = words or RequestWords()
-        gpus = (parse_gpu(gpu, matrix).compute_capability for gpu in words.gpus)
-        raise unknown_framework(match.group(1), matrix, facts_of(match.group(1), words, gpus, matrix))
+        companion = companion_words(match.group(1), match.group(2), torch_of(words))
+        if companion is not None:
+            return companion
+        gpus = [parse_gpu(gpu, matrix).compute_capability for gpu in words.gpus]
+        unknown = unknown_framework(match.group(1), words, matrix, facts_of(match.group(1), words, gpus, matrix))
+        unknown.text = text
+        raise unknown
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))
@@ -219,20 +221,38 @@ def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> Comp
 
 
 def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:
-    """One request for each framework. Raises RequestError for a framework that is asked for in two ways."""
+    """One request for each framework. Raises RequestError for a framework that is asked for in two ways.
+
+    What a package needs that was asked for by its own name narrows what is asked of its framework; where the two
+    exclude each other, that is a clash of the request, and what was asked of the framework itself stands.
+    """
     found: dict[str, FrameworkRequest] = {}
     for one in asked:
         other = found.setdefault(one.name, one)
-        companions = tuple(dict.fromkeys([*other.companions, *one.companions]))
-        found[one.name] = replace(one if other.spec is None else other, companions=companions)
-        if other.spec is None:
+        if other is one:
             continue
-        if one.spec is not None and one.spec != other.spec:
+        if not (one.companions or other.companions) and None not in (one.spec, other.spec) and one.spec != other.spec:
             raise RequestError(
                 f"--framework: {one.name} is requested both as {other} and as {one}.",
                 f"Specify one version, or a range such as '{one.name}>=1,<2'.",
             )
+        companions = tuple(dict.fromkeys([*other.companions, *one.companions]))
+        typed = one if other.companions and not one.companions else other
+        rest = other if typed is one else one
+        found[one.name] = replace(typed, spec=_narrower(typed.spec, rest.spec), companions=companions)
     return tuple(found.values())
+
+
+def _narrower(typed: VersionSpec | None, other: VersionSpec | None) -> VersionSpec | None:
+    """What meets both, as far as anything does; otherwise the first."""
+    if typed is None or other is None or typed == other:
+        return typed if other is None else other
+    for one, rest in ((other, typed), (typed, other)):
+        if one.exact is not None and rest.holds(one.exact):
+            return one
+    if typed.exact is not None or other.exact is not None or not some_version_meets((typed, other)):
+        return typed
+    return VersionSpec.parse(narrowest((str(typed), str(other))))
 
 
 _FIRST_BRANCH = 100  # every driver that runs a CUDA of the tables is of a branch with three digits

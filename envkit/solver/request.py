@@ -27,6 +27,12 @@ class Companion:
     package: str
     asked: str = ""  # what was written after the name
     release: str = ""  # the one in the data that was taken for it; '' where any will do
+    extra: str = ""  # the extra that it is installed with, where it is that which needs the framework
+
+    @property
+    def named(self) -> str:
+        """What pip is told to install, without its release: `sglang[all]`."""
+        return f"{self.package}[{self.extra}]" if self.extra else self.package
 
 
 @record

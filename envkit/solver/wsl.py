@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.compat.packages import brings_cuda
 from envkit.solver.model import Conflict
+from envkit.solver.request import Request
 from envkit.tables.codes import limit
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 
 def refused_driver(driver: Version) -> Conflict | None:
@@ -17,3 +23,20 @@ def refused_driver(driver: Version) -> Conflict | None:
         "never install a Linux driver inside WSL, and remove one that is there"
     )
     return Conflict(("wsl", f"driver {driver}"), detail, ("nvidia-wsl-guide",))
+
+
+def wsl_notes(request: Request, builds: Iterable[FrameworkBuild]) -> Iterator[str]:
+    """What decides in WSL: the driver of Windows, and for a container Docker Desktop next to it."""
+    titles = list(dict.fromkeys(framework_title(build.framework) for build in builds if brings_cuda(build)))
+    if titles:
+        yield (
+            f"in WSL only the driver of Windows counts: the packages of {series(titles)} bring their own CUDA, so no "
+            "CUDA toolkit is needed there, and no Linux driver"
+        )
+    newer = limit("driver-for-newer-docker-desktop")
+    if request.container and request.driver is not None and request.driver >= newer:
+        yield (
+            f"next to Windows drivers from branch {newer} on, Docker Desktop must be "
+            f"{limit('docker-desktop-for-newer-driver')} or newer: in an older one containers see no GPU, whatever is "
+            "in the image"
+        )

@@ -31,6 +31,22 @@ class OtherWay:
         return (low is None or number >= low.numbers) and (high is None or number <= high.numbers)
 
 
+@table("software_notes.csv", "packages", "note")
+@record
+class SoftwareNote:
+    """What to know of releases of packages next to something; a blank cell means whatever there is."""
+
+    packages: tuple[str, ...]  # mmcv, mmcv-full
+    versions: str  # of the packages: <2.4
+    torch: str  # and of what is asked for next to them: <1.3
+    cuda: str
+    driver: str
+    platforms: tuple[str, ...]
+    architectures: tuple[str, ...]
+    note: str
+    sources: tuple[str, ...]
+
+
 @table("runtime_code.csv", "framework", "how")
 @record
 class RuntimeCode:

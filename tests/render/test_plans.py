@@ -134,12 +134,28 @@ def of_pixi(text: str) -> Read:
     return found, {one["url"] for one in options.get("find-links", ())}
 
 
+def of_poetry(text: str) -> Read:
+    document = tomllib.loads(text)
+    project, poetry = document["project"], document["tool"]["poetry"]
+    assert poetry["package-mode"] is False
+    sources = {one["name"]: one for one in poetry.get("source", ())}
+    assert {one["priority"] for one in sources.values()} <= {"explicit", "primary"}
+    default = next((one["url"] for one in sources.values() if one["priority"] == "primary"), "")
+    chosen = {canonicalize_name(name): one["source"] for name, one in poetry.get("dependencies", {}).items()}
+    lines = {}
+    for line in project["dependencies"]:
+        name = chosen.get(canonicalize_name(Requirement(line).name))
+        lines[line] = sources[name]["url"] if name else default
+    return wanted(lines), set()
+
+
 READERS: dict[str, Callable[[str], Read]] = {
     "pip": lambda text: of_commands(text, ["python", "-m", "pip", "install"]),
     "uv": lambda text: of_commands(text, ["uv", "pip", "install"]),
     "requirements": lambda text: of_file(text.splitlines()),
     "conda": of_conda,
     "pyproject": of_pyproject,
+    "poetry": of_poetry,
     "pixi": of_pixi,
 }
 
@@ -157,6 +173,10 @@ def test_a_list_asks_for_the_packages_of_the_plan_and_no_other(form: str, name: 
         with pytest.raises(EnvkitError, match="different indexes"):
             formatted(packages, form)
         return
+    if form == "poetry" and packages.pages:
+        with pytest.raises(EnvkitError, match="page of files"):
+            formatted(packages, form)
+        return
     text = formatted(packages, form)
     assert text.endswith("\n") and text.startswith("# ") and "None" not in text
     expected = wanted({line: index or mirrors.index_url or "" for line, index in packages.requirements})
@@ -166,10 +186,20 @@ def test_a_list_asks_for_the_packages_of_the_plan_and_no_other(form: str, name: 
 
 @pytest.mark.parametrize(("form", "told"), [
     ("uv", "uv venv --python 3.10\n"), ("conda", "- python=3.10\n"), ("pyproject", 'requires-python = "==3.10.*"\n'),
+    ("poetry", 'requires-python = "==3.10.*"\n'),
     ("pixi", 'python = "3.10.*"\n'), ("pip", "Python 3.10."), ("requirements", "Python 3.10."),
 ])  # fmt: skip
 def test_the_python_of_the_plan_is_in_it(form: str, told: str) -> None:
     assert told in formatted(packages_of("its own index"), form)
+
+
+def test_poetry_is_told_how_a_source_is_declared() -> None:
+    """The default index has 2.5.1 for CUDA 12.4 too, so the file names no source, and the comment says how to."""
+    own = formatted(packages_of("its own index"), "poetry")
+    assert 'priority = "explicit"' in own and "poetry add --source torch-cu121 torch==2.5.1" in own
+    same = formatted(packages_of("the default index"), "poetry")
+    assert "poetry source add --priority explicit torch-cu124 https://download.pytorch.org/whl/cu124" in same
+    assert "[[tool.poetry.source]]" not in same
 
 
 def test_the_machines_of_the_plan_are_in_it() -> None:
@@ -182,10 +212,10 @@ def test_the_machines_of_the_plan_are_in_it() -> None:
         assert tomllib.loads(formatted(packages_of(name), "pixi"))["workspace"]["platforms"] == [platform]
 
 
-@pytest.mark.parametrize("form", ["requirements", "conda", "pyproject", "pixi"])
+@pytest.mark.parametrize("form", ["requirements", "conda", "pyproject", "poetry", "pixi"])
 @pytest.mark.parametrize("name", ["the default index", "its own index", "extras"])
 def test_check_finds_nothing_wrong_in_what_resolve_writes(form: str, name: str, tmp_path: Path) -> None:
-    names = {"requirements": "requirements.txt", "conda": "environment.yml"}
+    names = {"requirements": "requirements.txt", "conda": "environment.yml", "poetry": "pyproject.toml"}
     file = tmp_path / names.get(form, f"{form}.toml")
     file.write_text(formatted(packages_of(name), form))
     done = envkit("check", str(file), "--gpu", "8.6", "--driver", "580.65.06", "--os", "ubuntu24.04", "--json")

@@ -133,6 +133,20 @@ MARKER_GAP = image_fault(
     fix="Let the markers of the lines meet.",
     references=("https://packaging.python.org/en/latest/specifications/dependency-specifiers/",),
 )
+SOURCE_WITHOUT_EFFECT = image_fault(
+    "project.source-without-effect",
+    title="The file names an index for a package that it does not depend on",
+    doc="""Each package of the PyTorch family in `tool.uv.sources` is a dependency of the project itself.
+
+    uv applies a source only to direct dependencies. What another package requires comes from the default index: its
+    torchvision is compiled for CUDA and its own torch, and beside a torch for the CPU the import fails with "operator
+    torchvision::nms does not exist".""",
+    fix="Add the package to the dependencies of the project.",
+    references=(
+        *threads("rhel-lightspeed/docs2db#2"),
+        "https://docs.astral.sh/uv/concepts/projects/dependencies/#dependency-sources",
+    ),
+)
 NOT_JUDGED = image_fault(
     "project.not-judged",
     title="Part of the file could not be checked",

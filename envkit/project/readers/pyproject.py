@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.project.model import Item, Manifest, Unread
 from envkit.project.places import Lines, Source, at_index, item, mapping, places_for, sorted_out
+from envkit.project.readers.idle_sources import idle_sources
 
 _REQUIREMENT_NAME = regex(r"\s*([A-Za-z0-9][\w.-]*)")
 _BRACKETS = regex(r"^([^;(]*)\(([^)]*)\)")
@@ -39,6 +40,7 @@ def read(document: Mapping[str, Any], text: str) -> Manifest:
         python or caret(str(poetry_python)),
         extras=_extras(project, tool),
         idle_indexes=tuple(_idle(mapping(tool.get("uv")), sources, chosen)),
+        idle=idle_sources(document, lines),
     )
     return _with_pixi(manifest, mapping(tool.get("pixi")), lines)
 

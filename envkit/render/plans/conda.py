@@ -10,6 +10,9 @@ from envkit.compat.conda import channel_build, compiled_by_conda_forge, last_of_
 from envkit.documents.packages import PackageList, in_one_file
 
 _FRAMEWORK, _PACKAGE = "pytorch", "torch"
+_ALONE = (
+    "# The CUDA that was asked for is that of conda-forge's own build; the next lines are about the package of pip."
+)
 
 
 def _compiled_by_conda_forge(packages: PackageList) -> list[str]:
@@ -49,15 +52,18 @@ def _of_channel(release: Version, packages: PackageList) -> list[str]:
 def written(packages: PackageList) -> str:
     """The file. Raises EnvkitError for packages of different indexes."""
     python = f"={packages.release}" if packages.release else ""
+    comments = [_ALONE, *packages.comments[1:]] if packages.conda_alone else packages.comments
     lines = [
-        *packages.comments,
+        *comments,
         *_compiled_by_conda_forge(packages),
         f"name: {packages.name}",
         "channels:",
         "  - conda-forge",
         "dependencies:",
         f"  - python{python}",
-        "  - pip",
     ]
+    if packages.conda_alone:
+        return "\n".join([*lines, *(f"  - {line}" for line in packages.conda_alone)]) + "\n"
+    lines.append("  - pip")
     required = [f"      - {dumps(line)}" for line in in_one_file(packages, "conda")]
     return "\n".join([*lines, *(["  - pip:"] if required else []), *required]) + "\n"
