@@ -215,6 +215,7 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     """The releases with code for a GPU, where not all have it."""
     capability, tables = gpu.compute_capability, one.tables
     known = [build for build in one.builds if build.sass is not None and build.cuda is not None]
+
     def runs(build: FrameworkBuild) -> bool:
         own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
         return own and code_match(capability, build.sass, build.ptx) in _RUNS
