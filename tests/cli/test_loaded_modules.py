@@ -75,7 +75,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
         (["resolve", "--framework", "pytorch"], 120),
         (["install", "--cuda", "9.0", "--framework", "pytorch"], 154),
         (["dockerfile", "--framework", "tensorflow"], 158),
-        (["explain", "no-gpu-on-pci"], 75),
+        (["explain", "no-gpu-on-pci"], 81),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -112,9 +112,9 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     if branch := newer_branch(environment, matrix):
-        advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         if of_backports(environment):
             return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
+        advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
     given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
@@ -128,16 +128,16 @@ _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: impo
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         return without_secure_boot(environment)
-    if "systemd-boot" in managers(environment):
+    names = managers(environment)
+    if "systemd-boot" in names:
         return Remedy(
             "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "
             "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
-            "the command opens at the next boot. To keep it on, after every driver or kernel update, use the "
-            "kernel's scripts/sign-file to sign nvidia.ko and its companions with the key that is enrolled in the "
-            f"firmware's own list (db); or install shim and enroll the key. {_STOPS}",
+            "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions after every driver "
+            "or kernel update, using the kernel's scripts/sign-file and a key in the firmware's own list (db); or "
+            f"install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
-    names = managers(environment)
     fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names
     if "akmods" in names or fedora:
         other = "" if "akmods" in names else f" {_BY_DKMS}"
