@@ -66,9 +66,8 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
         return by_akmod
     if flavor:
         advice = (
-            "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
-            f"metapackage (linux-modules-nvidia-{flavor}-generic, or the one for your kernel flavor) so that later "
-            f"kernels also get their modules.{older}"
+            "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their metapackage "
+            f"(linux-modules-nvidia-{flavor}-generic, or your kernel's flavor) so that later kernels get theirs.{older}"
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
     follow = debian_flavor(environment)
