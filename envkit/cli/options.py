@@ -95,15 +95,15 @@ _OPTIONS = [
         show_default=True,
         metavar="this|any|PATH",
         shell_complete=complete_target,
-        help="What to plan for: this machine, any machine, or a capture.",
+        help="What to plan for: this machine, any machine, or the one that a capture or report at PATH describes.",
     ),
     click.option(
         "--mirror",
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL set the package mirrors of an image; install "
-        "scripts leave the machine's own mirrors unchanged. Repeatable.",
+        help="Use a mirror for a download host. apt=URL and yum=URL set the package mirrors in container images; "
+        "install scripts do not change the machine's own. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

@@ -37,16 +37,16 @@ Examples:
     type=click.Choice(FORMATS),
     metavar="NAME",
     help=(
-        f"Output format: {FORMATS[0]} or {FORMATS[1]}; or {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for the "
-        "commands or the file that installs the packages. [default: text]"
+        f"Output format: {FORMATS[0]} or {FORMATS[1]} for the plan; {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for "
+        "only the commands or the file that this tool installs from. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
-@click.option("--verbose", "-v", is_flag=True, help="Also list the sources.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list the sources of each statement.")
 def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> int:
     """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
-    The plan ends with the commands that carry it out.
+    The plan ends with the commands that install it.
     """
     from envkit.base.settings import Mirrors
     from envkit.base.shown import shown_lines

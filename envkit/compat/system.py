@@ -78,7 +78,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         return default
     hints = {
         CompilerEffort.INSTALL: (
-            f"gcc-{other_gcc(system, toolkit)} is needed (the install script installs it); select it with nvcc -ccbin"
+            f"gcc-{other_gcc(system, toolkit)} is needed (the install script installs it); pass it to nvcc with -ccbin"
         ),
         CompilerEffort.UNKNOWN: (
             f"it is not known which other GCC releases {system.title} has: frameworks run, but nvcc needs "

@@ -95,7 +95,7 @@ def _other_machine(old: Environment, new: Environment, page: Page) -> Iterator[s
     before, after = gpu_line(old), gpu_line(new)
     models = [{name.partition(" × ")[2] or name for name in side.split(", ")} for side in (before, after)]
     if before and after and models[0].isdisjoint(models[1]):
-        yield from page.wrap(f"These look like two different machines: OLD has {before}, NEW has {after}.")
+        yield from page.wrap(f"These look like two different machines: {before} in OLD, {after} in NEW.")
         yield ""
 
 
@@ -190,4 +190,4 @@ def _value(value: str | None) -> str:
 def _not_compared(paths: tuple[str, ...], *, verbose: bool) -> str:
     if verbose:
         return f"Not compared, because one side lacks them: {', '.join(paths)}."
-    return f"{many(len(paths), 'fact')} could not be compared because one side lacks them; -v lists them."
+    return f"{many(len(paths), 'fact')} could not be compared because one side lacks them; use -v to list them."

@@ -47,7 +47,8 @@ def _place(check: Check) -> list[str]:
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         parts += _row(
-            "Causes", f"If one of these checks fails, this problem is its consequence: {', '.join(check.explained_by)}"
+            "Causes",
+            f"If any of these checks also fails, it is the likely cause: {', '.join(check.explained_by)}",
         )
     return parts
 

@@ -46,14 +46,20 @@ def plan_summary(
 def _setting(setting: Setting) -> Iterator[str]:
     yield ""
     best = "A container is" if setting.container else "A native installation is"
-    yield from hang("", f"{best} recommended: {setting.why}.{'' if setting.container else ' To use a container:'}")
+    yield from hang(
+        "", f"{best} recommended: {setting.why}.{'' if setting.container else ' If you prefer a container:'}"
+    )
     yield f"  {setting.command}"
 
 
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
     """What is above the commands: which Python pip's are for."""
     python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
-    return f"To install, run this in a Python {python.release(2)} environment:" if python is not None else "To install:"
+    return (
+        f"To install, run the following in a Python {python.release(2)} environment:"
+        if python is not None
+        else "To install:"
+    )
 
 
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:

@@ -110,8 +110,8 @@ def _what(work: Installation) -> Iterator[str]:
     yield from hang(
         "",
         "Read it before you run it. It is idempotent and can be interrupted and resumed. Use --verify-only to check "
-        "and --rollback to undo. It needs bash 4 or newer and the standard Unix tools, but not Python. It does nothing "
-        "beyond what is listed under Steps.",
+        "the installation and --rollback to undo it. It needs bash 4 or newer and the standard Unix tools, but not "
+        "Python. It does nothing beyond what is listed under Steps.",
         WIDTH,
     )
 

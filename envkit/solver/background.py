@@ -251,7 +251,12 @@ def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     if found and found[-1][1] != releases[-1]:
         last = found[-1][1]
         after = next(release for release in releases if release > last)
-        yield f"the last {one.title} release that supports {gpu} is {last}: {after} dropped it"
+        least = (build.min_compute_capability for build in known if build.version == after)
+        needs = min(filter(None, least), key=lambda capability: capability.numbers)
+        yield (
+            f"the last {one.title} release that supports {gpu} is {last}; {after} and newer need compute capability "
+            f"{needs}"
+        )
 
 
 # ---- Windows

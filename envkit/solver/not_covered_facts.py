@@ -81,7 +81,9 @@ def _wheels(package: str, torch: Version | None, words: RequestWords, platform: 
     spec = _spec_of(package, words)
     own = [row for row in _wheels_of(package, spec) if place in row.places]
     if torch is not None:
-        fitting = [row for row in own if torch.starts_with(row.torch)]
+        asked = Version.find(spec)
+        alike = (row for row in rows if asked is None or _major(row) == asked.major)
+        fitting = [row for row in alike if torch.starts_with(row.torch)]
         found = ", ".join(dict.fromkeys(f"{_named(row, package)} ({_cudas(fitting, row.version)})" for row in fitting))
         if found:
             yield f"its wheels for PyTorch {torch}: {found}"
@@ -91,6 +93,11 @@ def _wheels(package: str, torch: Version | None, words: RequestWords, platform: 
 
 def _wheels_of(package: str, spec: str) -> tuple[PrebuiltWheels, ...]:
     return (*prebuilt_of(package, spec), *prebuilt_of(f"{package}-full", spec))  # mmcv before 2.0 is mmcv-full
+
+
+def _major(row: PrebuiltWheels) -> int | None:
+    release = Version.find(row.version)
+    return release.major if release is not None else None
 
 
 def _named(row: PrebuiltWheels, package: str) -> str:

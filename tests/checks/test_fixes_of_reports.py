@@ -83,7 +83,7 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
             "driver-too-old-jax",
             (
                 "python -m pip install 'numpy>=1.22,<2'",
-                "python -m pip install 'jax[cuda11_pip]==0.4.25' 'scipy>=1.9' "
+                "python -m pip install 'jax[cuda11_pip]==0.4.25' 'nvidia-cudnn-cu11<9' 'scipy>=1.9' "
                 "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html",
             ),
         ),

@@ -72,9 +72,9 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "container-no-gpu-injected", "detail-podman"):
         return remedy(
             environment,
-            "docker is Podman here, and this Podman ignores --gpus: give the container the GPU as a CDI device, in "
-            "place of --gpus. The first command writes the description of the devices that this needs (again after "
-            "every update of the driver). In a compose file, under the service: devices: [nvidia.com/gpu=all].",
+            "On this machine, docker is an alias for Podman, and this Podman version ignores --gpus. Pass the GPU to "
+            "the container as a CDI device instead. The first command generates the CDI specification; repeat it after "
+            "every driver update. In a compose file, set devices: [nvidia.com/gpu=all] for the service.",
             "podman-device",
         )
     return Remedy(

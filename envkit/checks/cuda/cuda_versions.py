@@ -53,8 +53,8 @@ NO_DRIVER = (
 
 
 _OF_A_PACKAGE = (
-    "Do not change the framework, because it works with the installed driver. To keep that driver instead, install an "
-    "older release of the package in the error message, one that does not call this function."
+    "Leave the framework as it is: it works with the installed driver, and only the package in the error message needs "
+    "a newer one. To keep the installed driver, install an older release of that package instead."
 )
 
 

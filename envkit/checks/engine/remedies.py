@@ -230,7 +230,7 @@ def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     labels = [label for family, label in _LABELS.items() if family in given]
     return (
         f" These commands are for {labels[0]}. On another distribution, add the output of `cat /etc/os-release` to the "
-        "text and run envkit again."
+        "input and run envkit again."
         if labels
         else ""
     )

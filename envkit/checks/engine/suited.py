@@ -45,7 +45,7 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
     "--gpu-reset": "The GPU must be idle for a reset: stop its programs first, including monitoring and "
     "nvidia-persistenced.",
     "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
-    "apt-get -s install": "apt-get -s changes nothing: it lists the packages that would be removed.",
+    "apt-get -s install": "apt-get -s changes nothing; it only lists the packages that would be removed.",
     "apt-mark hold": "To release the hold later, run the same command with unhold instead of hold.",
 }
 
@@ -274,8 +274,8 @@ def _pixi(environment: Environment, given: Remedy, calls: list[_PipCall | None])
         return Remedy(
             f"{given.advice} In pyproject.toml, add the table [tool.pixi.pypi-options] with the line "
             f"extra-index-urls = "
-            f'["{index}"], and below [tool.pixi.pypi-dependencies] give each of these that you use its own line: '
-            f"{wanted}. (In pixi.toml, the tables are called the same without tool.pixi.) Then let pixi solve again.",
+            f'["{index}"], and under [tool.pixi.pypi-dependencies] add a line for each of these packages that you use: '
+            f"{wanted}. (In pixi.toml, drop the tool.pixi. prefix.) Then run:",
             (run("pixi", "install"),),
         )
 

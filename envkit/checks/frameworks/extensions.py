@@ -261,7 +261,7 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
 _FOREIGN = Fault(
     "extension-abi-mismatch",
     "A compiled extension was built for a different torch, CUDA, or Python version",
-    impact="Importing the extension fails with an undefined symbol or a missing module.",
+    impact="Importing the extension fails with an undefined-symbol or missing-module error.",
     remedy=_rebuild,
 )
 

@@ -70,7 +70,7 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
     numpy = (pip(python, "install", REQUIREMENT(f"numpy{row.numpy}")),) if row.numpy else ()
     return Remedy(
         "Specify the index that has this build: by default, pip searches only PyPI. In a requirements file, add this "
-        f"line: --extra-index-url {row.index_url}",
+        f"line: `--extra-index-url {row.index_url}`.",
         (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
 

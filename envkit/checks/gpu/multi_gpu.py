@@ -88,7 +88,7 @@ _ACS = Fault(
 )
 _IOMMU = Fault(
     "iommu-translation-hang",
-    "The IOMMU translates GPU-to-GPU traffic",
+    "The IOMMU is translating GPU-to-GPU traffic",
     impact="GPU-to-GPU transfers may hang or corrupt data; programs that use only one GPU are not affected.",
     remedy="Add the kernel parameter iommu=pt and reboot.",
     actions=("iommu",),

@@ -141,12 +141,11 @@ def _last_for(branch: int, matrix: Matrix) -> list[str]:
 
 
 BACKPORTS = (
-    "This driver release does not build for this kernel. Install the newer one of Debian's backports for your release, "
-    "which also finishes the package that was left half configured (where apt knows no backports, "
-    "https://backports.debian.org/Instructions tells the line to add, with contrib and non-free). dkms status "
-    "must then "
-    "say installed. Or boot the kernel of the release itself, for which the installed driver builds: choose it in the "
-    "boot menu, under Advanced options."
+    "This driver release does not build against this kernel. Install the newer driver from Debian's backports; this "
+    "also finishes configuring the half-configured package. If backports are not enabled, add them as described at "
+    "https://backports.debian.org/Instructions, with contrib and non-free. Afterward, dkms status should report "
+    "'installed'. Alternatively, boot Debian's own kernel, which the installed driver supports: choose it in the boot "
+    "menu under Advanced options."
 )
 
 

@@ -14,7 +14,7 @@ told_by_program(
         "A framework sees no GPU",
         impact="The program runs on the CPU, or stops. Nothing else here shows the reason.",
         remedy="Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda "
-        "is None, the build has no CUDA. Add their output to the text and run envkit again.",
+        "is None, the build has no CUDA. Add their output to the input and run envkit again.",
         steps=(
             fixed("nvidia-smi"),
             fixed("python -c 'import torch; print(torch.__version__, torch.version.cuda)'"),
