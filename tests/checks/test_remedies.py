@@ -85,7 +85,7 @@ def test_an_unknown_distribution_gets_one_block_and_is_asked_for() -> None:
     assert given.commands == ("sudo apt-get install -y gcc python3-dev",)
     assert given.summary == (
         "Install it. These commands are for Ubuntu and Debian. On another distribution, add the output of "
-        "`cat /etc/os-release` to the text and run envkit again."
+        "`cat /etc/os-release` to the input and run envkit again."
     )
     assert "Ubuntu." in remedy(Environment(), "Install it.", "driver").summary
     assert remedy(Environment(), "Load it.", "load-module").summary == "Load it."

@@ -86,7 +86,7 @@ def test_a_plan_says_whether_a_container_suits_it(words: Request, container: boo
     setting = setting_of(plan)
     assert setting is not None and setting.container is container and why in setting.why
     told = plan_summary(plan, commands=plan_commands(plan), setting=setting)
-    assert ("A container is recommended: " if container else "To use a container:") in " ".join(
+    assert ("A container is recommended: " if container else "If you prefer a container:") in " ".join(
         told.split()
     ) and f"  {setting.command}" in told.splitlines()
     # the command has a plan of its own, on a system that CUDA supports

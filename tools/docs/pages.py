@@ -106,7 +106,7 @@ def _check(check: Check | ImageFault) -> list[str]:
         lines.append(f"- Needs: {TIERS[check.tier]}")
         if check.explained_by:
             lines.append(
-                "- If one of these checks fails, this problem is its consequence: "
+                "- If any of these checks also fails, it is the likely cause: "
                 + ", ".join(f"`{cause}`" for cause in check.explained_by)
             )
     if check.fix:
