@@ -47,6 +47,16 @@ _APPLE = (
     "does not support run on the CPU. Packages that need CUDA (xformers, flash-attn, bitsandbytes) do not work on a "
     "Mac."
 )
+_APPLE_CONTAINER = (
+    "Containers on a Mac have no GPU, and no toolkit adds one. Remove the request for a GPU: --gpus from docker run, "
+    "or deploy.resources.reservations.devices from the compose file; the program then runs on the CPU. To use mps, "
+    "install the program outside containers."
+)
+_OF_ROCM = (
+    "PyTorch here is the build for ROCm, and the package in the error message was built for CUDA: no CUDA library "
+    "makes it run on this card. Install the package's build for ROCm, compile it for ROCm as its guide says, or go "
+    "back to the release that did not need it."
+)
 _WEB_UI = (
     "By default, the web UI installs NVIDIA's build. Rename the venv directory, then start the web UI with the option "
     "for this card, which installs the right packages (the -amdgpu and -directml forks and SD.Next have this option; "
@@ -83,6 +93,8 @@ def other_vendor(environment: Environment) -> Remedy | None:
     vendor = _vendor(environment)
     if vendor in _PLACES:
         return Remedy(_PLACES[vendor])
+    if vendor == "apple" and seen(environment, "docker-no-nvidia-runtime"):
+        return Remedy(_APPLE_CONTAINER)
     if vendor == "apple":
         return Remedy(_APPLE, (fixed("export PYTORCH_ENABLE_MPS_FALLBACK=1"),))
     if vendor in ("amd", "arc") and on_windows(environment):
@@ -105,6 +117,13 @@ def maker_of(environment: Environment) -> str:
     if vendor == "processor" and not environment.pci_gpus.known and seen(environment, "no-gpu-on-pci", "intel"):
         return "Intel's"
     return _MAKERS.get(vendor, "")
+
+
+def rocm_beside_cuda(environment: Environment) -> Remedy | None:
+    """The remedy where every GPU is AMD's and a package looks for a library of CUDA; None elsewhere."""
+    gpus = environment.gpus.get() if environment.gpus.known else ()
+    of_amd = bool(gpus) and all((gpu.name or "").startswith("AMD ") for gpu in gpus)
+    return Remedy(_OF_ROCM) if of_amd and seen(environment, "libcudart-missing") else None
 
 
 def _vendor(environment: Environment) -> str:

@@ -12,7 +12,7 @@ from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import all_work
-from envkit.checks.gpu.other_vendors import maker_of, other_vendor
+from envkit.checks.gpu.other_vendors import maker_of, other_vendor, rocm_beside_cuda
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Environment, MachineKind, PciGpu
 from envkit.model.paths import fact
@@ -52,6 +52,7 @@ _NO_GPU = Fault(
     impact="CUDA programs cannot run on this machine; frameworks fall back to the CPU or fail.",
     remedy=_attach,
 )
+_OF_AMD = "This machine has an AMD GPU, not an NVIDIA GPU"
 _OFF = Fault(
     "optimus-gpu-off",
     "This laptop's NVIDIA GPU is turned off",
@@ -84,6 +85,9 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif environment.pci_gpus.known and environment.pci_gpus.get():
         names = _counted([gpu.title for gpu in environment.pci_gpus.get()])
         yield ok(f"on PCI: {names}", evidence=[known(environment, "pci_gpus", names)])
+    elif of_rocm := rocm_beside_cuda(environment):
+        shown = [known(environment, "gpus", _counted([gpu.name for gpu in environment.gpus.get()]))]
+        yield _NO_GPU.found(shown, title=_OF_AMD, status=Status.WARN, remedy=of_rocm)
     elif environment.gpus.known and environment.gpus.get():
         names = _counted([gpu.name for gpu in environment.gpus.get()])
         yield ok(f"the driver lists {names}", evidence=[known(environment, "gpus", names)])
