@@ -72,12 +72,10 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if "apptainer" in which:
         return Remedy(
-            "Apptainer mounts those of the host's libraries that its list nvliblist.conf names, and an older "
-            "list lacks "
-            "what newer drivers have. Add the missing library to it, as root on the node (the name without its "
-            "version, "
-            "such as libnvidia-nvvm.so), or update Apptainer. Without root: mount it from the host (the first command "
-            "lists the host's files) with --bind FILE:/.singularity.d/libs/NAME in your own command.",
+            "Apptainer mounts those of the host's libraries that its list nvliblist.conf names, and an older list "
+            "lacks what newer drivers have. Add the missing library to it, as root on the node (the name without its "
+            "version, such as libnvidia-nvvm.so), or update Apptainer. Without root: mount it from the host (the first "
+            "command lists the host's files) with --bind FILE:/.singularity.d/libs/NAME in your own command.",
             (
                 fixed("ldconfig -p"),
                 fixed("find /etc /usr/etc -name nvliblist.conf"),

@@ -86,8 +86,8 @@ def engine_beside_desktop(environment: Environment) -> Remedy:
         environment,
         "Docker Desktop runs containers in a virtual machine that has no GPU, whatever is installed on the host. "
         "Switch to Docker Engine: the first command installs it from Docker's repository, which came with Docker "
-        "Desktop, if it is missing. Then let "
-        "the toolkit configure it, and select its context; images and volumes of Docker Desktop stay there.",
+        "Desktop, if it is missing. Then let the toolkit configure it, and select its context; images and volumes of "
+        "Docker Desktop stay there.",
         "docker-engine",
         *(() if there else ("container-toolkit",)),
     )

@@ -30,11 +30,10 @@ def _to_wddm(environment: Environment, matrix: Matrix) -> Remedy:
     if len(gpus) == 1 and _SERVER_CARD.search(gpus[0].name):
         return Remedy(
             f"The {gpus[0].name.rstrip('.')} is the only GPU, and a server card like it leaves TCC mode only with "
-            "NVIDIA's vGPU (GRID) driver and license: with any other driver, the command is refused, and WSL "
-            "cannot use "
-            "the card. CUDA on Windows itself works as it is; do not disable the card. Without that driver, run the "
-            "program on Windows, or on a machine that boots Linux with the card. If the command is accepted, restart "
-            "Windows.",
+            "NVIDIA's vGPU (GRID) driver and license: with any other driver, the command is refused, and WSL cannot "
+            "use the card. CUDA on Windows itself works as it is; do not disable the card. Without that driver, run "
+            "the program on Windows, or on a machine that boots Linux with the card. If the command is accepted, "
+            "restart Windows.",
             (run("nvidia-smi", "-i", GPU(index or 0), "-dm", "0"),),
         )
     return Remedy(

@@ -54,11 +54,9 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from the "
             f"extension that was compiled in {place} when the image was built, as the error shows. Use a release of "
             "the image that is built for this GPU, or build the image again from its Dockerfile for it: set the target "
-            f"before that step (ENV TORCH_CUDA_ARCH_LIST={capability or 'X.Y'}), in a base image that has nvcc "
-            f"(devel in "
-            "its tag). A pip install in the running container does not replace it. Until then, an option of the "
-            "program "
-            "may turn the extension off."
+            f"before that step (ENV TORCH_CUDA_ARCH_LIST={capability or 'X.Y'}), in a base image that has nvcc (devel "
+            "in its tag). A pip install in the running container does not replace it. Until then, an option of the "
+            "program may turn the extension off."
         )
     known = beside[0] if len(beside) == 1 else None
     package = f"{known.name}=={known.version.partition('+')[0]}" if known else ""
@@ -67,9 +65,8 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
         f"{found.framework.package} itself has code for this GPU, so keep it: the kernels are missing from a compiled "
         f"extension{among}; the last lines before the error name it. Compile it for this GPU with the toolkit of the "
         "framework's CUDA. If the build rejects the target, or the extension comes without source code, it does not "
-        "support this GPU: use another release of it that does (a newer one for a newer GPU), turn it off in "
-        "the program, or use another "
-        "GPU.",
+        "support this GPU: use another release of it that does (a newer one for a newer GPU), turn it off in the "
+        "program, or use another GPU.",
         (
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),

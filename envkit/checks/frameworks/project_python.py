@@ -22,9 +22,8 @@ def of_project(environment: Environment, messages: tuple[Message, ...]) -> Remed
         return None
     wanted = Version.of(3, max(minors))
     return Remedy(
-        f"{named(messages, 'package') or 'The package'} has wheels for Python {wanted} only, and uv took "
-        f"another Python "
-        f"for the project. Pin Python {wanted} in the project (the first command writes .python-version; uv downloads "
-        "that Python if it is not there), and let uv make the environment with it.",
+        f"{named(messages, 'package') or 'The package'} has wheels for Python {wanted} only, and uv took another "
+        f"Python for the project. Pin Python {wanted} in the project (the first command writes .python-version; uv "
+        "downloads that Python if it is not there), and let uv make the environment with it.",
         (run("uv", "python", "pin", VERSION(wanted)), run("uv", "sync", "--python", VERSION(wanted))),
     )

@@ -25,8 +25,7 @@ def libraries_of_system(environment: Environment, title: str, cuda: Version, cud
     root = f"/usr/local/cuda-{cuda.release(2)}"
     beside = f", with cuDNN {cudnn.release(2)}," if cudnn is not None else ""
     return Remedy(
-        f"{why}install them{beside} alongside the others and add them to the loader's path, in this shell and "
-        f"wherever the "
-        "program is started.",
+        f"{why}install them{beside} alongside the others and add them to the loader's path, in this shell and wherever "
+        "the program is started.",
         (*install_cuda(environment, cuda, cudnn), *steps(environment, "load-toolkit", root=root)),
     )

@@ -91,8 +91,7 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
-        "/etc/nvidia/gridd.conf "
-        "must match the license.",
+        "/etc/nvidia/gridd.conf must match the license.",
         "license",
     )
 

@@ -104,9 +104,8 @@ def _peer_memory(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             f"Driver {own} has no nvidia-peermem, which comes with {first.major} and newer: build Mellanox's "
-            f"nv_peer_mem "
-            "for it, with the headers of the kernel and of MLNX_OFED installed (an archived project; take a release "
-            "of its time if the newest does not compile). Or install a newer driver.",
+            "nv_peer_mem for it, with the headers of the kernel and of MLNX_OFED installed (an archived project; take "
+            "a release of its time if the newest does not compile). Or install a newer driver.",
             "peermem-before-driver",
         )
     return remedy(

@@ -79,8 +79,7 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "nixos":
         return Remedy(
             "Load the module now; to load it at every boot, add this line to configuration.nix and rebuild: "
-            "boot.kernelModules "
-            "= [ "
+            "boot.kernelModules = [ "
             '"nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
         )

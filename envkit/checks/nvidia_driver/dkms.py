@@ -153,10 +153,9 @@ def _on_nixos() -> Remedy:
     """By the configuration, which names kernel and driver."""
     return Remedy(
         "The kernel of your configuration is newer than the driver that it builds. In configuration.nix, take NixOS's "
-        "default kernel (boot.kernelPackages = pkgs.linuxPackages; in place of linuxPackages_latest or another "
-        "one), or "
-        "the newest driver (hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.latest;, .beta for a "
-        "newer one). Then rebuild; the present generation stays in the boot menu.",
+        "default kernel (boot.kernelPackages = pkgs.linuxPackages; in place of linuxPackages_latest or another one), "
+        "or the newest driver (hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.latest;, .beta for "
+        "a newer one). Then rebuild; the present generation stays in the boot menu.",
         (fixed("sudo nixos-rebuild boot"), fixed("sudo reboot")),
     )
 
