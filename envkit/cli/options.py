@@ -103,7 +103,7 @@ _OPTIONS = [
         multiple=True,
         metavar="HOST=URL",
         help="Use a mirror for a download host. apt=URL and yum=URL set the package mirrors in container images; "
-        "install scripts do not change the machine's own. Repeatable.",
+        "install scripts do not change the machine's mirrors. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

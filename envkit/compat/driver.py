@@ -147,8 +147,8 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "
-            f"compatibility covers every CUDA {cuda.major}.x release on driver {minor} or newer. This excludes "
-            "PTX that the driver has to compile: such code fails with error 222 (unsupported PTX version)"
+            f"compatibility covers every CUDA {cuda.major}.x release on driver {minor} or newer. This does not "
+            "apply to PTX that the driver has to compile: such code fails with error 222 (unsupported PTX version)"
         )
     if level is DriverVerdict.FORWARD:
         return (

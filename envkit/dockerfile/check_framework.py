@@ -120,7 +120,7 @@ def _build(
             title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
             yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
             return
-        fix = f"Use a supported Python version, such as {build.pythons[-1]}; a generated Dockerfile does that."
+        fix = f"Use a supported Python version, such as {build.pythons[-1]}, or generate a Dockerfile that does:"
         yield from_verdict(
             faults.PYTHON_WITHOUT_PACKAGE,
             verdict,

@@ -57,7 +57,7 @@ def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
                 verdict.detail,
                 package_subject(package),
                 impact="The build stops with 'No matching distribution found'.",
-                fix=f"Use a {package.name} release that supports Python {python}, or another Python version.",
+                fix=f"Use a different Python version, or a {package.name} release that supports Python {python}.",
                 sources=verdict.sources,
             )
             return

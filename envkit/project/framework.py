@@ -28,7 +28,7 @@ from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 _TORCH = "torch"
 _OF_THE_SYSTEM = ("python-has-wheel", "glibc-meets-build", "platform", "architecture")
@@ -79,7 +79,8 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         if apart:
             needed = f"CUDA {build.cuda}{cudnn}"
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
-            impact = f"Unless the system has {needed}, the framework reports a missing library and runs on the CPU."
+            loser = framework_title(build.framework)
+            impact = f"Unless the system has {needed}, {loser} reports a missing library and runs on the CPU."
             remedy = Remedy(_of_same_majors(build, other, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(

@@ -66,7 +66,7 @@ def _gpus(words: RequestWords, matrix: Matrix) -> tuple[TargetGpu, ...]:
             try:
                 parse_framework(text, matrix, plain)
             except RequestError as other:
-                raise RequestError(error.message, f"{error.hint} {other}".strip()) from None
+                raise RequestError(error.message, f"{error.hint} Also, {other}".strip()) from None
         raise
 
 

@@ -50,7 +50,7 @@ def test_driver_levels(driver: str, cuda: str, data_center: bool, expected: Driv
 
 def test_minor_version_verdict_says_that_ptx_is_not_covered() -> None:
     verdict = driver_runs_cuda(v("525.60.13"), v("12.4"), TABLES)
-    assert "This excludes PTX" in verdict.detail and "550.54.14" in verdict.detail
+    assert "does not apply to PTX" in verdict.detail and "550.54.14" in verdict.detail
     assert verdict.sources == ("notes",)
 
 

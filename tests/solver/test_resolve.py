@@ -45,7 +45,7 @@ def test_a_driver_on_a_data_center_gpu_may_be_carried_by_cuda_compat() -> None:
 
 def test_minor_version_compatibility_is_reported_in_the_warnings() -> None:
     plan = plan_of(ask("pytorch", driver="525.60.13"))
-    assert any("This excludes PTX" in warning for warning in plan.warnings)
+    assert any("does not apply to PTX" in warning for warning in plan.warnings)
 
 
 def test_code_that_must_be_compiled_asks_for_a_native_driver() -> None:

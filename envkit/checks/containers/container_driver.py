@@ -74,7 +74,7 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             "On this machine, docker is an alias for Podman, and this Podman version ignores --gpus. Pass the GPU to "
             "the container as a CDI device instead. The first command generates the CDI specification; repeat it after "
-            "every driver update. In a compose file, set devices: [nvidia.com/gpu=all] for the service.",
+            "every driver update. In a Compose file, add `devices: [nvidia.com/gpu=all]` to the service.",
             "podman-device",
         )
     return Remedy(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
-from envkit.checks.cuda.wanted_driver import too_old_messages, wanted_driver
+from envkit.checks.cuda.wanted_driver import of_a_package, too_old_messages, wanted_driver
 from envkit.checks.engine.ask import framework_of, install_cuda, resolve_command, tells_framework
 from envkit.checks.engine.command import CONDA_SPEC, MODULE, fixed, run
 from envkit.checks.engine.evidence import known
@@ -53,8 +53,8 @@ NO_DRIVER = (
 
 
 _OF_A_PACKAGE = (
-    "Leave the framework as it is: it works with the installed driver, and only the package in the error message needs "
-    "a newer one. To keep the installed driver, install an older release of that package instead."
+    "The framework works with the installed driver; only the package in the error message needs a newer one. To keep "
+    "the installed driver, install an older release of that package instead."
 )
 
 
@@ -66,7 +66,7 @@ _DRIVER_ALONE = (
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = too_old_messages(environment, matrix)
-    if all(message.values.get("symbol") and "libtorch" not in message.text for message in messages):
+    if of_a_package(messages):
         made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
         return newer_driver(environment, matrix, max(made, default=None), _OF_A_PACKAGE)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
@@ -219,6 +219,8 @@ def _reported(environment: Environment, matrix: Matrix) -> Outcome | None:
             title=f"Driver {installed(environment)} is too old: {wanted} or newer is needed",
             impact="The program cannot use the GPU, or lacks the feature that needs the newer driver.",
         )
+    if of_a_package(messages):
+        return _TOO_OLD.reported(environment, title="The NVIDIA driver is too old for an installed package")
     if _of_video(messages):
         return _TOO_OLD.reported(environment, title=_OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))

@@ -19,6 +19,11 @@ _NEEDS = f"{_ID}/told-needs-cuda"  # the same for a CUDA version
 _NAMES = ("driver", "driver_2", "driver_3", "driver_4", "driver_5")
 
 
+def of_a_package(messages: tuple[Message, ...]) -> bool:
+    """True where the driver lacks a function that something other than the framework calls."""
+    return all(message.values.get("symbol") and "libtorch" not in message.text for message in messages)
+
+
 def too_old_messages(environment: Environment, matrix: Matrix) -> tuple[Message, ...]:
     """The messages that say that the driver is too old, and those that name a newer one, or a CUDA that it lacks."""
     wanted = wanted_driver(environment)

@@ -104,7 +104,7 @@ def _cuda_of_build(environment: Environment) -> Version | None:
 _NO_INDEX = Fault(
     _INDEX_ID,
     "The package index has no such build",
-    impact="pip and uv cannot find this version in the indexes they search, on any Python version or system.",
+    impact="None of the indexes that were searched has this version, for any Python version or platform.",
     remedy=_index_that_exists,
 )
 _NO_VIRTUAL_PACKAGE = Fault(

@@ -141,9 +141,9 @@ def _last_for(branch: int, matrix: Matrix) -> list[str]:
 
 
 BACKPORTS = (
-    "This driver release does not build against this kernel. Install the newer driver from Debian's backports; this "
-    "also finishes configuring the half-configured package. If backports are not enabled, add them as described at "
-    "https://backports.debian.org/Instructions, with contrib and non-free. Afterward, dkms status should report "
+    "This driver release does not build against this kernel. Install the newer driver from Debian's backports, which "
+    "also finishes configuring the half-configured driver package. If backports are not enabled, add them as described "
+    "at https://backports.debian.org/Instructions, including contrib and non-free. Afterward, dkms status must report "
     "'installed'. Alternatively, boot Debian's own kernel, which the installed driver supports: choose it in the boot "
     "menu under Advanced options."
 )
