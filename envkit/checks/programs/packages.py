@@ -143,8 +143,8 @@ def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "apt-get update stops at a repository that no longer exists, so what comes after it is not installed. "
             "Find the file that lists the repository, which the error names, delete or disable it (a newer address may "
-            "be in its project's guide), and start the installation again.",
-            (fixed("grep -r ^deb /etc/apt/sources.list /etc/apt/sources.list.d"), fixed("sudo apt-get update")),
+            "be in its project's guide), run apt-get update again, and start the installation again.",
+            (fixed("grep -r ^deb /etc/apt/sources.list /etc/apt/sources.list.d"),),
         )
     if seen(environment, "download-failed", "hash"):
         return Remedy(
