@@ -23,6 +23,7 @@ SMI = (ROOT / "tests/texts/healthy-smi-535.txt").read_text("utf-8")
 COLLECT_ENV = (ROOT / "tests/texts/healthy-collect-env-new.txt").read_text("utf-8")
 # healthy as nobody complains, which an issue does: without nvcc a build would stop, and a log's warning is meant
 NO_COMPLAINT = (
+    "framework-sees-no-gpu-root-works",
     "healthy-mxfp4-falls-back",
     "healthy-third-no-nvcc",
     "healthy-third-nixos",
