@@ -16,6 +16,7 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.repair_lines import CONTINUED, PIP_INSTALL, other_line, start_of
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
@@ -29,7 +30,6 @@ from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
     option_put_right,
-    other_line,
     read_by_bash,
     without_windows,
 )
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
 _TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
-_CONTINUED = regex(r"\\\s*$")
 _INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
-_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 _SCRIPT = "/get-pip.py"
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
@@ -99,17 +97,10 @@ def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Seque
 
 def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from: bool = False) -> Sequence[str]:
     """The lines with one more: below the FROM of the finding's stage, or above the instruction that it points to."""
-    place = _start(lines, line_of(finding) - 1)
+    place = start_of(lines, line_of(finding) - 1)
     if after_from:
         place = next((index for index in range(place, -1, -1) if _FROM.match(lines[index])), place) + 1
     return [*lines[:place], line, *lines[place:]]
-
-
-def _start(lines: Sequence[str], index: int) -> int:
-    """The first line of the instruction that a line belongs to."""
-    while index > 0 and _CONTINUED.search(lines[index - 1]):
-        index -= 1
-    return index
 
 
 # ---- the base image
@@ -244,8 +235,8 @@ def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
 
 
 def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    for index in range(line_of(finding) - 1, _start(lines, line_of(finding) - 1) - 1, -1):
-        changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
+    for index in range(line_of(finding) - 1, start_of(lines, line_of(finding) - 1) - 1, -1):
+        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
         if changed != lines[index]:
             yield other_line(lines, index, changed), "added --no-build-isolation"
             return
@@ -256,7 +247,7 @@ def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     index = line_of(finding) - 1
     words = lines[index].split()
     alone = len(words) == 2 or (len(words) == 3 and "=" not in words[1])  # ENV NAME=value, ENV NAME value
-    if words and words[0].upper() == "ENV" and alone and not _CONTINUED.search(lines[index]):
+    if words and words[0].upper() == "ENV" and alone and not CONTINUED.search(lines[index]):
         yield [*lines[:index], *lines[index + 1 :]], f"removed {words[1].partition('=')[0]}"
 
 
@@ -269,11 +260,11 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
         return
     before, after = list(lines[:index]), lines[index + 1 :]
     if not rest.strip(" \t\\"):
-        if not _CONTINUED.search(rest) and before:
-            before[-1] = _CONTINUED.sub("", before[-1]).rstrip()
+        if not CONTINUED.search(rest) and before:
+            before[-1] = CONTINUED.sub("", before[-1]).rstrip()
         yield [*before, *after], f"removed {name}"
     else:
-        yield [*before, rest.rstrip() if not _CONTINUED.search(rest) else rest, *after], f"removed {name}"
+        yield [*before, rest.rstrip() if not CONTINUED.search(rest) else rest, *after], f"removed {name}"
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:

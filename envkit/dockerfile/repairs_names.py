@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Finding
+from envkit.checks.frameworks.installs import cuda_tag
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repairs_words import other_line
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-
-Changes = Iterator[tuple[Sequence[str], str]]
 
 _INSTEAD = regex(r"Install ([a-z0-9][a-z0-9.+-]{0,60})\.")
 _PYTORCH = regex(
@@ -25,14 +24,12 @@ _LACKS = regex(r"the image has no (\w{1,20}), and nothing in this file installs 
 _NO_PYTHON = "Ubuntu has python3, and nothing in this file brings a program python"
 _PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
 _INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
-_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 _MEANT = regex(r"(\S{1,40}) is not a program; (\S{1,40}) was probably intended")
 _TREATS = regex(r"\S{1,40} treats (\S{1,40}) as an argument")
 _NEVER = regex(r"never built for CUDA (?P<asked>\d{1,2}\.\d{1,2}); it was built for (?P<built>[\d., and]{1,200})")
 _NUMBER = regex(r"\d{1,2}\.\d{1,2}")
 _SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
 _RETIRED = "tensorflow-gpu is a retired package name"
-_CONTINUED = regex(r"\\\s*$")
 _FEW = 8  # lines of one command
 
 
@@ -93,7 +90,7 @@ def program_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
         prefix = next((found[1] for line in lines if (found := _PREFIX.search(line)) is not None), "")
         before, told = (f"ENV PATH={prefix}/bin:$PATH", f"added {prefix}/bin to PATH") if prefix else ("", "")
     if before:
-        start = _start(lines, line_of(finding) - 1)
+        start = start_of(lines, line_of(finding) - 1)
         yield [*lines[:start], before, *lines[start:]], told
 
 
@@ -121,7 +118,7 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     treats = _TREATS.match(finding.title)
     if treats is None:
         return
-    start = _start(lines, line_of(finding) - 1)
+    start = start_of(lines, line_of(finding) - 1)
     for at in range(start, min(start + _FEW, len(lines))):
         words = lines[at].split(" ")
         for place, word in enumerate(words):
@@ -134,19 +131,19 @@ def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     """The index of a CUDA that a release was built for, the one of a suffix, and TensorFlow under its only name."""
     index = line_of(finding) - 1
     never, suffix = _NEVER.search(finding.title), _SUFFIX.search(finding.title)
-    start = _start(lines, index)
+    start = start_of(lines, index)
     if never is not None:
         asked = Version.parse(never["asked"])
         built = [Version.parse(one) for one in _NUMBER.findall(never["built"])]
-        old = f"cu{never['asked'].replace('.', '')}"
+        old = cuda_tag(asked)
         for cuda in sorted(built, key=lambda one: (one < asked, abs(one.major - asked.major), one)):
-            new = f"cu{str(cuda).replace('.', '')}"
+            new = cuda_tag(cuda)
             changed = [line.replace(old, new) if start <= at < start + _FEW else line for at, line in enumerate(lines)]
             yield changed, f"replaced {old} with {new}"
     if suffix is not None:
         address = f"https://download.pytorch.org/whl/{suffix[1]}"
         for at in range(index, start - 1, -1):
-            changed_line = _PIP_INSTALL.sub(lambda found: f"{found[0]} --extra-index-url {address}", lines[at], count=1)
+            changed_line = PIP_INSTALL.sub(lambda found: f"{found[0]} --extra-index-url {address}", lines[at], count=1)
             if changed_line != lines[at]:
                 yield other_line(lines, at, changed_line), f"added the index {address}"
                 return
@@ -156,10 +153,3 @@ def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
                 other_line(lines, index, lines[index].replace("tensorflow-gpu", name, 1)),
                 f"replaced tensorflow-gpu with {name}",
             )
-
-
-def _start(lines: Sequence[str], index: int) -> int:
-    """The first line of the instruction that a line belongs to."""
-    while index > 0 and _CONTINUED.search(lines[index - 1]):
-        index -= 1
-    return index

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-Changes = Iterator[tuple[Sequence[str], str]]
-
 _UNINSTALL = regex(r"\b(pip[\d.]*\s+uninstall)\b(?!\s+-y)")
-_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 _LINK = regex(r"\bln\s+-(\w*s\w*)\b")
 _POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
 _NOW = regex(r"Write -D(\w{1,40})=ON")
@@ -75,7 +73,7 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     if bound is None:
         return
     for at in range(index, max(index - _FEW, -1), -1):
-        changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
+        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
@@ -87,8 +85,3 @@ def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> C
     name = finding.title.partition(" ")[0]
     if name in lines[index] and "headless" not in lines[index]:
         yield other_line(lines, index, lines[index].replace(name, f"{name}-headless", 1)), f"chose {name}-headless"
-
-
-def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
-    """The lines with another one in place of that with this number."""
-    return [*lines[:index], line, *lines[index + 1 :]]

@@ -94,9 +94,6 @@ def _is_for_newer(row: PackagePythons, python: Version) -> bool:
 
 def _is_left_out(row: PackagePythons, python: Version, *, certain: bool) -> bool:
     """Whether the Python is outside the row's; one that may be newer is so only beyond its end."""
-    for operator, bound in VersionSpec.parse(row.pythons).clauses:
-        beyond = operator == "<" and python.release(2) >= bound
-        before = operator == ">=" and python.release(2) < bound
-        if beyond or (certain and before):
-            return True
-    return False
+    bounds = VersionSpec.parse(row.pythons).clauses
+    beyond = any(operator == "<" and python.release(2) >= bound for operator, bound in bounds)
+    return beyond or (certain and _is_for_newer(row, python))

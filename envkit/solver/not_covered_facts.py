@@ -29,7 +29,7 @@ def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability], 
     """Sentences about a package that was asked for, next to a PyTorch, on GPUs, and with a driver."""
     package, torch = normalized(name), torch_of(words)
     beside = beside_words(words, torch)
-    yield from _on_driver(words, tables)
+    yield from _on_driver(words, beside.platform, tables)
     yield from _wheels(package, torch, words, beside.platform)
     for notes in (notes_of, driver_notes):
         yield from notes(package, _spec_of(package, words), beside)
@@ -38,10 +38,9 @@ def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability], 
         yield from _ways(package, capability)
 
 
-def _on_driver(words: RequestWords, tables: Tables) -> Iterator[str]:
+def _on_driver(words: RequestWords, platform: str, tables: Tables) -> Iterator[str]:
     """Whether the driver runs the CUDA next to it, whatever the package is, and the newest that it knows."""
     cuda, driver = Version.find(words.cuda or ""), Version.find(words.driver or "")
-    platform = WINDOWS if (words.os_id or "").lower().startswith(("win", "wsl")) else "linux"
     if cuda is None or driver is None or words.frameworks[1:]:
         return
     verdict = driver_runs_cuda(driver, cuda, tables, platform=platform)

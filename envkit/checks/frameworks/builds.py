@@ -371,6 +371,4 @@ def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: boo
         needs.append(f"driver {choice.minimum_driver} or newer")
     if choice.needs_toolkit:
         needs.append(_libraries(choice, windows=windows))
-    if len(needs) > 2:
-        needs = [", ".join(needs[:-1]) + ",", needs[-1]]
     return f"; it needs {series(needs)}" if needs else ""
