@@ -15,6 +15,7 @@ from tests.checks.test_remedies_suited import told
 @pytest.mark.parametrize(
     ("report", "check", "parts", "without"),
     [
+        ("3/b3-18", "jax-no-cuda-plugin", ["jaxlib==0.4.12+cuda12.cudnn89 nvidia-cublas-cu12"], []),
         ("29/b29-07", "gpu-kernel-timeout", ["reg add", "/v TdrDelay /t REG_DWORD /d 60 /f", "bfactor"], ["sudo"]),
         ("29/b29-11", "driver-library-mismatch", ["LD_LIBRARY_PATH=/.singularity.d/libs:"], ["modprobe", "fuser"]),
         (

@@ -95,11 +95,18 @@ def _left_alone(python: PythonEnvironment, wanted: _Wanted, build: FrameworkBuil
     if not wanted.release:
         return False
     have = distribution(python, wanted.name)
+    if have is None and _is_the_build(wanted, build):
+        return False
     if have is None:
         return _told(python, wanted) and not any(item.name == wanted.name for item in python.distributions)
     tag = cuda_tag(build.cuda) if build.cuda is not None else "cpu"
     fits = (tag,) if build.index_url or build.find_links else (tag, "")
     return str(release(have.version)) == wanted.release and local_tag(have.version) in fits
+
+
+def _is_the_build(companion: _Wanted, build: FrameworkBuild) -> bool:
+    """True for the part that makes the build one for CUDA, where the framework's own line does not: jaxlib."""
+    return "+" in companion.line and "+" not in (build.package or "") and not build.index_url
 
 
 def _told(python: PythonEnvironment, wanted: _Wanted) -> bool:
