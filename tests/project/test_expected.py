@@ -25,6 +25,7 @@ FIRST = {
     "invalid": "project.invalid-requirement",
     "numpy": "project.numpy-not-for-framework",
     "marker": "project.marker-gap",
+    "source": "project.source-without-effect",
 }
 
 

@@ -130,8 +130,9 @@ def fixed(text: str) -> Command:
 
 
 def as_told(words: tuple[str, ...]) -> Command:
-    """The reader's own command as it was written, of words that are checked beforehand."""
-    return Command(shell=" ".join(words))
+    """The reader's own command as it was written, of words that are checked beforehand; `$PWD` stays the shell's."""
+    plain = all(shlex.quote(word) == word for word in words)
+    return Command(words) if plain else Command(shell=" ".join(words))
 
 
 def export(name: str, value: Word) -> Command:
