@@ -206,6 +206,11 @@ class VersionSpec:
         return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
 
 
+def cuda_tag(cuda: Version) -> str:
+    """How indexes, packages, and local versions write a CUDA release: cu124 for 12.4.1."""
+    return f"cu{cuda.release(2)}".replace(".", "")
+
+
 def narrowest(bounds: Iterable[str]) -> str:
     """All of the bounds as one, without those that another one is within."""
     clauses = VersionSpec.parse(",".join(bounds)).clauses

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
-from envkit.checks.frameworks.installs import cuda_tag
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
 

@@ -9,7 +9,7 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized, requirement_name
 from envkit.base.sentences import series
-from envkit.base.versions import Version, narrowest
+from envkit.base.versions import Version, cuda_tag, narrowest
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
 from envkit.compat.pairs import pairs_by_package, required
@@ -201,8 +201,8 @@ def _goes_with(row: PackagePair, torch: Version) -> bool:
 
 def _suffix(build: FrameworkBuild) -> str:
     """The suffix of a build next to that of the default index: +cu128."""
-    cuda = build.cuda.release(2) if build.framework == "pytorch" and build.cuda is not None else None
-    return f"+cu{cuda}".replace(".", "") if cuda is not None and not build.on_pypi else ""
+    cuda = build.cuda if build.framework == "pytorch" and not build.on_pypi else None
+    return f"+{cuda_tag(cuda)}" if cuda is not None else ""
 
 
 def _line_with(line: str, item: Item, new: str, spec: str) -> str:

@@ -74,7 +74,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _idle_indexes(manifest, have)
-    found += _idle(manifest)
+    found += _idle_sources(manifest)
     found += gap_findings(manifest, have, query.request, matrix)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
@@ -115,9 +115,9 @@ def without_gpu(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 # ---- the file by itself
 
 
-def _idle(manifest: Manifest) -> Iterator[Finding]:
+def _idle_sources(manifest: Manifest) -> Iterator[Finding]:
     """The packages whose index the file names in vain."""
-    for one in manifest.idle:
+    for one in manifest.idle_sources:
         title = f"{one.name} is not a dependency of the project, so the index in tool.uv.sources does not apply to it"
         impact = f"If another package requires {one.name}, its build of the default index is installed."
         remedy = Remedy(f"Add {one.name} to the dependencies of the project.")

@@ -45,4 +45,4 @@ class Manifest:
     extras: tuple[str, ...] | None = ()  # the names of its extras and features; None: the file does not tell them all
     idle_indexes: tuple[Unread, ...] = ()  # those that only packages which name them use, where none does
     locked: bool = False  # written by a tool: the change belongs into another file
-    idle: tuple[Unread, ...] = ()  # what it says of the index of packages that it does not ask for itself
+    idle_sources: tuple[Unread, ...] = ()  # what it says of the index of packages that it does not ask for itself

@@ -24,6 +24,11 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def entries(value: object) -> list[Any]:
+    """What is in a document where a list is expected; a value alone counts as a list of one, none as an empty one."""
+    return value if isinstance(value, list) else [] if value in (None, "") else [value]
+
+
 class Lines:
     """Says on which line something is, for formats whose parser does not: the first line that has it."""
 
@@ -64,6 +69,11 @@ class Source:
     line: int
     only: bool = False
     default: bool = False
+
+    @property
+    def has_own_builds(self) -> bool:
+        """True for an index that holds other builds than the default one, as far as its address tells."""
+        return "/simple" not in self.url
 
 
 def places_for(name: str, sources: Mapping[str, Source]) -> tuple[Places, int]:

@@ -108,13 +108,9 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
 
 def _chips(gpu: Gpu, environment: Environment) -> str:
     """What a model can be whose name several chips have, where nothing else says which of them it is."""
-    if gpu.compute_capability is not None or not gpu.name or gpu.name.endswith("..."):  # cut, so of any model
-        return ""
-    from envkit.checks.gpu.gpus import seen_gpus
-    from envkit.tables import Matrix
+    from envkit.checks.gpu.gpus import could_be  # its table only where a name alone is known
 
-    seen = next((one for one in seen_gpus(environment, Matrix.load()) if one.nvml is gpu), None)
-    possible = sorted({row.compute_capability for row in seen.models}) if seen is not None else []
+    possible = could_be(gpu, environment) if gpu.compute_capability is None and gpu.name else ()
     return f" (compute capability {series(map(str, possible), 'or')})" if len(possible) > 1 else ""
 
 

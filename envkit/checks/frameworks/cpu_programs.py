@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
@@ -59,12 +59,12 @@ def _dgl(environment: Environment) -> Remedy:
         "The CPU package dgl is the one that is imported; torch is not at fault. Remove every dgl package, then install"
     )
     if own is None and cuda is not None and cuda >= limit("dgl-by-page") and version is not None:
-        page = f"{_DGL}torch-{version.release(2)}/{_tag(cuda)}/repo.html"
+        page = f"{_DGL}torch-{version.release(2)}/{cuda_tag(cuda)}/repo.html"
         return Remedy(
             f"{why} the build for torch {version.release(2)} and CUDA {cuda} alone.",
             (pip(python, "uninstall", "-y", "dgl"), pip(python, "install", "dgl", "-f", URL(page))),
         )
-    wanted = own.name if own is not None else f"dgl-{_tag(cuda)}" if cuda is not None else "dgl-cuXYZ"
+    wanted = own.name if own is not None else f"dgl-{cuda_tag(cuda)}" if cuda is not None else "dgl-cuXYZ"
     if wanted.endswith("XYZ"):
         return Remedy(f"{why} the build for the CUDA of your torch, from {_DGL}repo.html.")
     release = f"=={own.version}" if own is not None and own.version else ""
@@ -104,7 +104,15 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
     if toolkit is not None and _has_wheels(toolkit, python.version):
         return Remedy(
             f"{why} The project has wheels for CUDA {toolkit}, which need no compiler.",
-            (pip(python, *_ANEW, REQUIREMENT(f"{_LLAMA}{release}"), "--index-url", URL(f"{_WHEELS}{_tag(toolkit)}")),),
+            (
+                pip(
+                    python,
+                    *_ANEW,
+                    REQUIREMENT(f"{_LLAMA}{release}"),
+                    "--index-url",
+                    URL(f"{_WHEELS}{cuda_tag(toolkit)}"),
+                ),
+            ),
         )
     option = _option(version)
     return Remedy(
@@ -133,10 +141,6 @@ def _has_wheels(cuda: Version, python: Version | None) -> bool:
     pythons = limit("llama-wheels-first-python"), limit("llama-wheels-last-python")
     fits = python is None or pythons[0] <= python.release(2) <= pythons[1]
     return fits and limit("llama-wheels-first-cuda") <= cuda <= limit("llama-wheels-last-cuda")
-
-
-def _tag(cuda: Version) -> str:
-    return f"cu{cuda}".replace(".", "")
 
 
 def _toolkit(environment: Environment) -> Version | None:

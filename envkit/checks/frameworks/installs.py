@@ -111,11 +111,6 @@ def release(text: str) -> Version | None:
     return Version.find(text.partition("+")[0])
 
 
-def cuda_tag(cuda: Version) -> str:
-    """How indexes and local versions write a CUDA release: cu124 for 12.4.1."""
-    return f"cu{cuda.release(2)}".replace(".", "")
-
-
 def local_tag(version: str) -> str:
     """The build tag of a package version: `cu124` of `2.6.0+cu124`, '' where it has none."""
     return version.partition("+")[2]

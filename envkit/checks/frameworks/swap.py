@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.settings import Mirrors
+from envkit.base.versions import cuda_tag
 from envkit.checks.engine.command import NAME, PATH, REQUIREMENT, URL, WHEEL, Command, Word, run
-from envkit.checks.frameworks.installs import Installed, cuda_tag, distribution, local_tag, pip, release
+from envkit.checks.frameworks.installs import Installed, distribution, local_tag, pip, release
 from envkit.model import PythonEnvironment
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import cuda_tag
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, cuda_tag, first_python, pip
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, pip
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 

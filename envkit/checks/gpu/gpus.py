@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.pci import pci_address
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.model import Environment, Gpu, Observed, PciGpu
 from envkit.model.clock_reasons import HELD_DOWN, IDLE
 from envkit.model.kept import kept
@@ -112,6 +112,16 @@ def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
         pairs += [(None, gpu) for gpu in nvml if pci_address(gpu.pci_address) not in shown]
     module = environment.driver.kernel_module.value
     return tuple(_driven(_joined(card, gpu, matrix), module) for card, gpu in pairs)
+
+
+def could_be(gpu: Gpu, environment: Environment) -> tuple[ComputeCapability, ...]:
+    """The compute capabilities of the chips that have the name of a GPU; empty where no model is known."""
+    from envkit.tables import Matrix
+
+    if gpu.name.endswith("..."):  # cut off, so of any model
+        return ()
+    seen = next((one for one in seen_gpus(environment, Matrix.load()) if one.nvml is gpu), None)
+    return tuple(sorted({row.compute_capability for row in seen.models})) if seen is not None else ()
 
 
 def _driven(gpu: SeenGpu, module: Version | None) -> SeenGpu:

@@ -12,7 +12,7 @@ from envkit.base.errors import SourceError
 from envkit.base.versions import Version
 from envkit.dockerfile.packages import Places
 from envkit.project.model import Beside, Item, Manifest, Unread
-from envkit.project.places import Lines, at_index, item, mapping, of_channels, sorted_out
+from envkit.project.places import Lines, at_index, entries, item, mapping, of_channels, sorted_out
 from envkit.project.readers import requirements_txt
 from envkit.project.yaml_subset import Text, parse
 
@@ -93,12 +93,12 @@ def read_environment(text: str, beside: Beside, kind: str = "environment.yml") -
     listed = document.get("dependencies") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise SourceError("it has no list of dependencies.", "Pass a conda environment.yml.")
-    channels = [str(one) for one in _list(document.get("channels"))]
+    channels = [str(one) for one in entries(document.get("channels"))]
     specs = [(str(one), getattr(one, "line", 0)) for one in listed if isinstance(one, Text)]
     manifest = _of_specs(kind, specs, channels)
     for one in listed:
         if isinstance(one, dict):
-            manifest = _with_pip(manifest, _list(one.get("pip")), beside)
+            manifest = _with_pip(manifest, entries(one.get("pip")), beside)
     return manifest
 
 
@@ -119,10 +119,6 @@ def _with_pip(manifest: Manifest, words: Sequence[Any], beside: Beside) -> Manif
     return replace(manifest, items=(*manifest.items, *map(placed, found.items)), unread=(*manifest.unread, *unread))
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value] if value else []
-
-
 # ---- locks
 
 
@@ -131,7 +127,7 @@ def read_conda_lock(text: str, architecture: str, platform: str) -> Manifest:
     document = parse(text)
     wanted = _PLATFORMS["windows" if platform == "windows" else architecture]
     found: list[Item | Unread | None] = []
-    for one in _list(document.get("package") if isinstance(document, dict) else None):
+    for one in entries(document.get("package") if isinstance(document, dict) else None):
         if not isinstance(one, dict) or one.get("platform") != wanted:
             continue
         name, version, line = str(one.get("name", "")), str(one.get("version", "")), getattr(one.get("name"), "line", 0)
@@ -148,7 +144,7 @@ def read_pixi_lock(text: str, architecture: str, platform: str) -> Manifest:
     environments = mapping(mapping(parse(_without_details(text))).get("environments"))
     packages = mapping(mapping(environments.get("default")).get("packages"))
     found: list[Item | Unread | None] = []
-    for one in _list(packages.get(_PLATFORMS["windows" if platform == "windows" else architecture])):
+    for one in entries(packages.get(_PLATFORMS["windows" if platform == "windows" else architecture])):
         for manager, url in mapping(one).items():
             line = getattr(url, "line", 0)
             if manager == "conda":
@@ -191,7 +187,7 @@ def _place_of(url: str) -> Places:
 def read_pixi(document: Mapping[str, Any], lines: Lines, kind: str = "pixi.toml") -> Manifest:
     """What pixi installs for Linux, features as groups."""
     head = mapping(document.get("workspace") or document.get("project"))
-    channels = [str(one.get("channel", "") if isinstance(one, dict) else one) for one in _list(head.get("channels"))]
+    channels = [str(one.get("channel", "") if isinstance(one, dict) else one) for one in entries(head.get("channels"))]
     found: list[Item | Unread | None] = []
     tables = {"": document, **{name: mapping(one) for name, one in mapping(document.get("feature")).items()}}
     for group, table in tables.items():
@@ -230,7 +226,7 @@ def _pypi_table(
     table: Mapping[str, Any], document: Mapping[str, Any], lines: Lines, group: str
 ) -> Iterator[Item | Unread | None]:
     options = mapping(document.get("pypi-options"))
-    more = " ".join(str(one) for one in _list(options.get("extra-index-urls")))
+    more = " ".join(str(one) for one in entries(options.get("extra-index-urls")))
     for name, value in table.items():
         given = mapping(value)
         if "path" in given or "git" in given or "url" in given:

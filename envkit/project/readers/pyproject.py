@@ -9,8 +9,8 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.project.model import Item, Manifest, Unread
-from envkit.project.places import Lines, Source, at_index, item, mapping, places_for, sorted_out
-from envkit.project.readers.idle_sources import idle_sources
+from envkit.project.places import Lines, Source, at_index, entries, item, mapping, places_for, sorted_out
+from envkit.project.readers.idle_sources import idle_indexes, idle_sources
 
 _REQUIREMENT_NAME = regex(r"\s*([A-Za-z0-9][\w.-]*)")
 _BRACKETS = regex(r"^([^;(]*)\(([^)]*)\)")
@@ -39,8 +39,8 @@ def read(document: Mapping[str, Any], text: str) -> Manifest:
         unread,
         python or caret(str(poetry_python)),
         extras=_extras(project, tool),
-        idle_indexes=tuple(_idle(mapping(tool.get("uv")), sources, chosen)),
-        idle=idle_sources(document, lines),
+        idle_indexes=idle_indexes(document, sources, {index for picks in chosen.values() for index, _, _ in picks}),
+        idle_sources=idle_sources(document, lines),
     )
     return _with_pixi(manifest, mapping(tool.get("pixi")), lines)
 
@@ -50,7 +50,7 @@ def read_pipfile(document: Mapping[str, Any], text: str) -> Manifest:
     lines = Lines(text)
     sources = {
         str(one.get("name", "")): Source(str(one.get("url", "")), lines.quoted(str(one.get("url", ""))), only=True)
-        for one in _list(document.get("source"))
+        for one in entries(document.get("source"))
         if isinstance(one, dict)
     }
     found = list(_table(mapping(document.get("packages")), "index", lines, sources, ""))
@@ -77,7 +77,7 @@ def _with_pixi(manifest: Manifest, pixi: Mapping[str, Any], lines: Lines) -> Man
 
 def _extras(project: Mapping[str, Any], tool: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The names that --extra takes, None where a program makes them up when it builds the project."""
-    if "optional-dependencies" in _list(project.get("dynamic")):
+    if "optional-dependencies" in entries(project.get("dynamic")):
         return None
     poetry = mapping(tool.get("poetry"))
     optional = (name for name, one in mapping(poetry.get("group")).items() if mapping(one).get("optional") is True)
@@ -86,9 +86,9 @@ def _extras(project: Mapping[str, Any], tool: Mapping[str, Any]) -> tuple[str, .
 
 
 def _groups(project: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    yield "", _list(project.get("dependencies"))
+    yield "", entries(project.get("dependencies"))
     for name, requirements in mapping(project.get("optional-dependencies")).items():
-        yield str(name), _list(requirements)
+        yield str(name), entries(requirements)
 
 
 def _of_pep_621(
@@ -117,14 +117,9 @@ def _of_pep_621(
             continue
         own, _, condition = text.partition(";")
         both = " and ".join(f"({one.strip()})" for one in (condition, marker) if one.strip())
-        places = at_index(source.url if is_named(source) else "")
+        places = at_index(source.url if source.has_own_builds else "")
         whole = f"{own}; {both}" if both else own
         yield item(whole, line, places, written=requirement, group=group, index_line=source.line)
-
-
-def is_named(source: Source) -> bool:
-    """True for an index that holds other builds than the default one, as far as its address tells."""
-    return "/simple" not in source.url
 
 
 # ---- indexes
@@ -132,19 +127,19 @@ def is_named(source: Source) -> bool:
 
 def _sources(tool: Mapping[str, Any], lines: Lines) -> Iterator[tuple[str, Source]]:
     uv, poetry, pdm = (mapping(tool.get(name)) for name in ("uv", "poetry", "pdm"))
-    for one in _list(uv.get("index")):
+    for one in entries(uv.get("index")):
         if isinstance(one, dict) and isinstance(one.get("url"), str):
             url = one["url"]
             only, default = one.get("explicit") is True, one.get("default") is True
             yield str(one.get("name", url)), Source(url, lines.quoted(url), only, default)
     for key in ("extra-index-url", "index-url"):
-        for url in _list(uv.get(key)) or _list(mapping(uv.get("pip")).get(key)):
+        for url in entries(uv.get(key)) or entries(mapping(uv.get("pip")).get(key)):
             yield str(url), Source(str(url), lines.quoted(str(url)))
-    for one in _list(poetry.get("source")):
+    for one in entries(poetry.get("source")):
         if isinstance(one, dict) and isinstance(one.get("url"), str):
             only = one.get("priority") in ("explicit", "supplemental") or one.get("secondary") is True
             yield str(one.get("name", "")), Source(one["url"], lines.quoted(one["url"]), only)
-    for one in _list(pdm.get("source")):
+    for one in entries(pdm.get("source")):
         if isinstance(one, dict) and isinstance(one.get("url"), str):
             yield (
                 str(one.get("name", "")),
@@ -152,27 +147,16 @@ def _sources(tool: Mapping[str, Any], lines: Lines) -> Iterator[tuple[str, Sourc
             )
 
 
-def _idle(
-    uv: Mapping[str, Any], sources: Mapping[str, Source], chosen: Mapping[str, list[tuple[str, str, str]]]
-) -> Iterator[Unread]:
-    """The explicit indexes of uv that no package names, so that nothing comes from them."""
-    named = {index for picks in chosen.values() for index, _, _ in picks}
-    for one in _list(uv.get("index")):
-        name = str(mapping(one).get("name", ""))
-        if mapping(one).get("explicit") is True and name in sources and name not in named and is_named(sources[name]):
-            yield Unread(sources[name].line, name)
-
-
 def _chosen(tool: Mapping[str, Any]) -> dict[str, list[tuple[str, str, str]]]:
     """Which indexes uv and Poetry take a package from: name, marker and extra of each."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for name, value in mapping(mapping(tool.get("uv")).get("sources")).items():
-        for one in _list(value):
+        for one in entries(value):
             if isinstance(one, dict) and "index" in one:
                 pick = (str(one["index"]), str(one.get("marker", "")), str(one.get("extra", "")))
                 found.setdefault(normalized(name), []).append(pick)
     for name, value in mapping(mapping(tool.get("poetry")).get("dependencies")).items():
-        for one in _list(value):
+        for one in entries(value):
             if isinstance(one, dict) and "source" in one:
                 pick = (str(one["source"]), str(one.get("markers", "")), "")
                 found.setdefault(normalized(name), []).append(pick)
@@ -190,7 +174,7 @@ def _poetry(
     }
     owners: dict[str, list[str]] = {}
     for extra, packages in mapping(poetry.get("extras")).items():
-        for name in _list(packages):
+        for name in entries(packages):
             owners.setdefault(normalized(str(name)), []).append(str(extra))
     yield from _table(table, "source", lines, sources, "", owners)
     groups = mapping(poetry.get("group"))
@@ -214,7 +198,7 @@ def _table(
     for name, value in table.items():
         if normalized(name) == "python":
             continue
-        for one in _list(value):
+        for one in entries(value):
             given = mapping(one)
             if any(key in given for key in ("path", "git", "url")):
                 yield Unread(lines.key(name), name)
@@ -226,7 +210,7 @@ def _table(
             source = sources.get(str(given.get(source_key, "")))
             places, index_line = places_for(name, sources)
             if source is not None:
-                places, index_line = at_index(source.url if is_named(source) else ""), source.line
+                places, index_line = at_index(source.url if source.has_own_builds else ""), source.line
             text = f"{name}{words}{spec}" + (f"; {marker}" if marker else "")
             optional = given.get("optional") is True
             for own in (owners or {}).get(normalized(name), ("extra",)) if optional else (group,):
@@ -255,7 +239,3 @@ def _next(numbers: list[str], *, caret: bool) -> str:
         place = next((at for at, number in enumerate(numbers) if number.strip("0")), len(numbers) - 1)
     last = numbers[place]
     return ".".join([*numbers[:place], str(int(last) + 1) if last.isdigit() and len(last) < 9 else last])
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if value in (None, "") else [value]
