@@ -157,7 +157,7 @@ def say_plan(plan: Plan | NoPlan) -> None:
     """The plan on stderr, once a script is certain to be written for it, or why there is no plan."""
     from envkit.render.plan_text import plan_summary
 
-    say(plan_summary(plan))
+    say(f"{plan_summary(plan)}\n")
 
 
 def complain(text: str) -> None:

@@ -25,3 +25,4 @@ class Verdict:
     status: str
     detail: str
     sources: tuple[str, ...] = ()  # keys of `sources.csv`
+    parts: tuple[str, ...] = ()  # the reasons at the end of a long `detail`, which joins them with semicolons

@@ -20,7 +20,7 @@ _PYTORCH = regex(
 )
 _BITNAMI = regex(r"bitnami/[\w.-]{1,80}:\S{1,128}")
 _LACKS = regex(r"the image has no (\w{1,20}), and nothing in this file installs it")
-_NO_PYTHON = "Ubuntu has python3, and nothing in this file brings a program python"
+_NO_PYTHON = "Ubuntu provides python3 but not python, and nothing in this file installs python"
 _PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
 _INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
 _MEANT = regex(r"(\S{1,40}) is not a program; (\S{1,40}) was probably intended")

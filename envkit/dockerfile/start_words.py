@@ -67,10 +67,10 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
         elif part is not None and alone and _lacks_python(part, chain):
             yield stop(
                 faults.PROGRAM_MISSING,
-                "Ubuntu has python3, and nothing in this file brings a program python",
+                "Ubuntu provides python3 but not python, and nothing in this file installs python",
                 subject_of(part.line, part.keyword),
                 impact="The container stops at once: python is not found.",
-                fix="Write python3, or install python-is-python3.",
+                fix="Use python3, or install python-is-python3.",
                 sources=("distribution-packages",),
             )
         elif part is not None and alone:

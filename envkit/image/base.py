@@ -110,11 +110,11 @@ def fitting_tags(choice: Choice, flavor: str, tags: Iterable[ImageTag]) -> list[
 
 def _why_tag(flavor: str) -> str:
     reasons = {
-        "base": "smallest flavor: the framework's packages bundle CUDA",
-        "runtime": "CUDA runtime libraries and cuDNN",
-        "devel": "compilers and headers, as requested with --devel",
+        "base": "supported tag; the smallest flavor is enough, because the framework's packages bundle CUDA",
+        "runtime": "supported tag with the CUDA runtime libraries and cuDNN",
+        "devel": "supported tag with compilers and headers, as requested with --devel",
     }
-    return f"supported tag; {reasons[flavor]}"
+    return reasons[flavor]
 
 
 def _why_plain(choice: Choice, options: ImageOptions, flavor: str, compiles: bool) -> str:

@@ -16,7 +16,7 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("bin", "sbin", "lib", "lib32", "lib64", "libx32", "boot", "proc", "sys"), ()),
 }
 # Said beside the plan of each script that accepts it, for Linux and for Windows.
-EULA_NOTE = "By default, the script accepts NVIDIA's EULA for you. Generated with --no-accept-eula, it asks first."
+EULA_NOTE = "The script accepts NVIDIA's EULA on your behalf. To be asked first, generate it with --no-accept-eula."
 
 
 @record

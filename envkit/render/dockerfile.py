@@ -45,9 +45,11 @@ def header(recipe: Recipe) -> list[str]:
         f"Run:   docker run --rm -it {gpus}{shared}{port}{recipe.name}",
         f"Publish: docker buildx build --push --sbom=true --provenance=mode=max -t REGISTRY/{recipe.name} .",
         f"Test:  docker run --rm {gpus}{test}",
-        "With your own CA: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
+        "Options for docker build, if you need them:",
+        "  your own CA:    --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",
-        "With your own index: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
+        "  your own index: --secret id=pip,src=pip.conf",
+        "  a proxy:        --build-arg HTTPS_PROXY=URL",
     ]
     return lines
 

@@ -24,6 +24,7 @@ from envkit.tables.rows import FrameworkBuild, framework_title, os_title
 if TYPE_CHECKING:
     from envkit.documents.setting import Setting
 
+_OPTIONS = 46  # the widest column of options beside what they give
 _COMPILED = "pytorch"  # the framework whose extensions people compile
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
@@ -92,7 +93,10 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
 def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     yield "No solution: these requirements conflict"
     for conflict in plan.conflicts:
-        yield from hang("  - ", f"{series(conflict.between)}: {conflict.detail}")
+        told = conflict.detail.removesuffix("; ".join(conflict.parts)).rstrip()
+        yield from hang("  - ", f"{series(conflict.between)}: {told}")
+        for part in conflict.parts:
+            yield from hang("    - ", part)
         if conflict.sources and verbose:
             for line in citations(conflict.sources):
                 yield from hang("    Source: ", line)
@@ -155,7 +159,11 @@ def _image_driver(choice: Choice, request: Request) -> str:
     if request.gpus and all(gpu.data_center for gpu in request.gpus):
         return ""
     first = first_branch_floor(image.cuda, Matrix.load())
-    return f"; this image starts with {first} or newer" if first is not None and first.major > lowest.major else ""
+    return (
+        f" (the image alone requires {first}; Dockerfiles from envkit do not)"
+        if first is not None and first.major > lowest.major
+        else ""
+    )
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:
@@ -176,7 +184,19 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
     alike: dict[tuple[str, ...], list[Alternative]] = {}  # values of one option that lead to the same
     for alternative in alternatives:
         alike.setdefault((*alternative.changes, alternative.gain), []).append(alternative)
-    for first, *others in alike.values():
-        options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in first.changes.items())
-        values = series([" ".join(map(shlex.quote, other.changes.values())) for other in others], "or")
-        yield from hang("  ", f"{options}{f' (or {values})' if values else ''}: {first.gain}")
+    rows = [(_options(group), group[0].gain) for group in alike.values()]
+    column = max(len(options) for options, _ in rows)
+    for options, gain in rows:
+        if column <= _OPTIONS:
+            yield from hang(f"  {options:<{column}}  ", gain)
+        else:  # one below the other, which leaves the gain its width
+            yield from hang("  ", options)
+            yield from hang("      ", gain)
+
+
+def _options(alternatives: Sequence[Alternative]) -> str:
+    """The options of alternatives that lead to the same: all of the first, the values of the others."""
+    first, *others = alternatives
+    options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in first.changes.items())
+    values = series([" ".join(map(shlex.quote, other.changes.values())) for other in others], "or")
+    return f"{options} (or {values})" if values else options

@@ -245,7 +245,7 @@ def _improvement(part: Part, query: Query, choice: Choice) -> Alternative | None
     if final is None:
         return None
     pairs = list(zip(final.builds, choice.builds, strict=True))
-    gains = [f"{title_of(new)} instead of {title_of(old)}" for new, old in pairs if new.version > old.version]
+    gains = [title_of(new) for new, old in pairs if new.version > old.version]
     worse = any(new.version < old.version for new, old in pairs)
     if worse or not gains:
         return None

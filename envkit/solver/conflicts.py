@@ -45,7 +45,7 @@ def _shrunk(query: Query, parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 def _explained(query: Query, group: tuple[Part, ...]) -> Conflict:
     verdict = _reason(_only(query, _with_frameworks(query, group)))
-    return Conflict(tuple(part.label for part in group), verdict.detail, verdict.sources)
+    return Conflict(tuple(part.label for part in group), verdict.detail, verdict.sources, verdict.parts)
 
 
 def _with_frameworks(query: Query, group: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -86,16 +86,18 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     unserved = all(_OF_GPU & {constraint.relation for constraint in broken} for _, broken in wanted)
     build, broken = min(wanted, key=lambda one: _nearness(one[0], one[1], query if unserved else None))
     refusals = [constraint.refusal(query, build) for constraint in broken[:2]]
-    reason = "; ".join(verdict.detail for verdict in refusals)
+    parts = tuple(verdict.detail for verdict in refusals)
+    reason = "; ".join(parts)
     title = title_of(build)
-    named = next((name for name in (title, title.partition(" for ")[0]) if reason.startswith(f"{name} ")), "")
+    names = (title, title.partition(" for ")[0]) if len(parts) == 1 else ()
+    named = next((name for name in names if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
         count = "neither of the 2" if len(wanted) == 2 else f"none of the {len(wanted)}"
         which = f", which {reason.removeprefix(f'{named} ')}" if named else f": {reason}"
         reason = f"{count} builds of {framework} works. The closest is {title}{which}"
     elif not named:
         reason = f"{title}: {reason}"
-    return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources)
+    return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources, parts if len(parts) > 1 else ())
 
 
 def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None) -> tuple[object, ...]:

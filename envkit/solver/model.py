@@ -27,6 +27,7 @@ class Conflict:
     between: tuple[str, ...]
     detail: str
     sources: tuple[str, ...] = ()  # keys of `sources.csv`
+    parts: tuple[str, ...] = ()  # the reasons at the end of a long `detail`, as in `Verdict`
 
 
 @record

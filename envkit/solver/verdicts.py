@@ -257,7 +257,7 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 
 def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
-        yield "this machine has no NVIDIA GPU, so the plan is for any GPU; use --gpu to choose one"
+        yield "this machine has no NVIDIA GPU, so the plan does not consider one; use --gpu to specify it"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:

@@ -88,7 +88,7 @@ def test_values_that_a_shell_would_read_are_quoted() -> None:
         ("note",),
     )
     text = plan_summary(refused)
-    assert "--gpu 'GeForce RTX 3090': works" in text and "- note" in text and "Sources" not in text
+    assert "--gpu 'GeForce RTX 3090'  works" in text and "- note" in text and "Sources" not in text
 
 
 def test_a_long_word_is_kept_whole() -> None:

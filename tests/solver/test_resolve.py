@@ -248,7 +248,7 @@ def test_offers_are_ranked_by_what_they_cost() -> None:
 def test_a_successful_plan_says_what_a_change_would_bring() -> None:
     plan = plan_of(ask("pytorch", cuda="9.0"))
     (change,) = plan.alternatives
-    assert set(change.changes) == {"cuda"} and "instead of PyTorch 1.1.0" in change.gain
+    assert set(change.changes) == {"cuda"} and change.gain.startswith("PyTorch ")
     assert plan_of(ask("pytorch")).alternatives == ()  # nothing could be newer
 
 
