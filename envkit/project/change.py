@@ -52,10 +52,16 @@ def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | N
         found = judged if attempt.text == text else judge(attempt.text)
         bounded = _with_numpy(attempt, found)
         if bounded is not None and not judge(bounded.text).faults:
-            return bounded
+            return _new_alone(bounded, text)
         if attempt.text != text and not found.faults:
-            return attempt
+            return _new_alone(attempt, text)
     return None
+
+
+def _new_alone(change: Change, text: str) -> Change:
+    """The change without the words that the file has already."""
+    have = {line.strip() for line in text.splitlines()}
+    return replace(change, told=tuple(one for one in change.told if one not in have) or change.told)
 
 
 def _with_numpy(change: Change, judged: Judged) -> Change | None:
@@ -76,9 +82,7 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
     """The findings, with the change that takes them away as the fix of each fault."""
     if change is None:
         return findings
-    remedy = Remedy(
-        f"Change the file to use {series(change.told)}. Run this command again with --fix to see all the changes."
-    )
+    remedy = Remedy(f"Change the file to use {series(change.told)}. With --fix, this command prints the change as a diff.")
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
 
 
