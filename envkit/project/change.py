@@ -82,7 +82,9 @@ def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[F
     """The findings, with the change that takes them away as the fix of each fault."""
     if change is None:
         return findings
-    remedy = Remedy(f"Change the file to use {series(change.told)}. With --fix, this command prints the change as a diff.")
+    remedy = Remedy(
+        f"Change the file to use {series(change.told)}. With --fix, this command prints the change as a diff."
+    )
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
 
 

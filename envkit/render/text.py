@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from envkit.base.wrap import WIDTH
-from envkit.checks.engine.evidence import many
+from envkit.checks.engine.evidence import NOT_SHOWN, SHOWS_NO, many
 from envkit.checks.engine.fact_words import in_a_line
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.messages import complained
@@ -136,14 +136,14 @@ def _why(finding: Finding, page: Page, lines: int, *, verbose: bool) -> Iterator
 def _told(item: Evidence) -> str:
     """A fact with where it was read; the addresses of sources are in the JSON."""
     read_in = item.source or "; ".join(titles(item.sources))
-    return in_a_line(item) + (f"  ({read_in})" if read_in else "")
+    return in_a_line(item) + (f"  [{read_in}]" if read_in else "")
 
 
 def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
     """The failures that the one above causes: one on the same line, several below each other."""
     distinct = list(dict.fromkeys(titles))
     if len(distinct) == 1:
-        yield from page.labeled("Also", f"Caused by the problem above: {distinct[0]}")
+        yield from page.labeled("Also", f"{distinct[0]} (caused by the problem above)")
         return
     yield from page.labeled("Also", "Caused by the problem above:")
     for title in distinct[:_NAMED]:
@@ -158,7 +158,7 @@ def _rest(findings: Sequence[Finding], *, pasted: bool) -> str:
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
     if counts["unknown"]:
         unseen = str(counts["unknown"]) if parts else many(counts["unknown"], "check")
-        parts.append(f"{unseen} {'need information that is not in this text' if pasted else 'could not run'}")
+        parts.append(f"{unseen} {'skipped (the text lacks the information they need)' if pasted else 'could not run'}")
     passed = f"{', '.join(parts)}. " if parts else ""
     return f"{passed}Use -v for details."
 
@@ -182,15 +182,27 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
             stopped.setdefault(finding.title, []).append(finding.id)
     if not stopped:
         return []
-    lines = [page.head("Could not run")]
-    for title, ids in stopped.items():
-        lines += page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {title}", "    ", "  ")
-    return [*lines, ""]
+    lacking = {_lacking(title): ids for title, ids in stopped.items() if _lacking(title)}
+    others = {title: ids for title, ids in stopped.items() if not _lacking(title)}
+    lines = []
+    for head, group in (("Not in this text, so these checks could not run", lacking), ("Could not run", others)):
+        lines += [page.head(head)] if group else []
+        for title, ids in group.items():
+            lines += page.wrap(f"{title}: {_some(list(dict.fromkeys(ids)))}", "    ", "  ")
+        lines += [""] if group else []
+    return lines
+
+
+def _lacking(title: str) -> str:
+    """What the text would have to show, '' for a check that something else stopped."""
+    if title.startswith(NOT_SHOWN):
+        return title.removeprefix(NOT_SHOWN)
+    return f"any {title.removeprefix(SHOWS_NO)}" if title.startswith(SHOWS_NO) else ""
 
 
 def _some(ids: Sequence[str]) -> str:
     """The first few of many checks."""
-    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+    return ", ".join(ids[:_NAMED]) + (f", and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
 def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) -> list[str]:
@@ -206,8 +218,7 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
         for finding in chosen:
             alike.setdefault(finding.title, []).append(finding.id)
         for reason, ids in alike.items():
-            first, *rest = page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {reason}", " " * 8)
-            lines += [f"  {page.status(status)} {first.strip()}", *rest]
+            lines += page.wrap(f"{reason}: {_some(list(dict.fromkeys(ids)))}", "    ", "  ")
         return [*lines, ""]
     for (id, finding_title), names in subjects.items():  # noqa: A001 - the field's own word in reports
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""

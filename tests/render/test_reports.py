@@ -50,7 +50,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix       Reboot.") < text.index("  Why       Every") < text.index("  See also  envkit")
     assert "\n              sudo systemctl reboot\n" in text
-    assert "  Also      Caused by the problem above: NVML does not answer\n" in text
+    assert "  Also      NVML does not answer (caused by the problem above)\n" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",
@@ -60,7 +60,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
 
 def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL], verbose=True)
-    assert "  Evidence  NVIDIA kernel module: 570.133.07  (/proc/driver/nvidia/version)" in text
+    assert "  Evidence  NVIDIA kernel module: 570.133.07  [/proc/driver/nvidia/version]" in text
     assert "uvm-module-not-loaded: envkit did not probe the loaded modules" in text
     assert "1 passed, 2 failed, 1 could not run" in text
 

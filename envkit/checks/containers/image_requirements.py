@@ -101,7 +101,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         yield (
             skip("no container image here declares a driver requirement")
             if environment.variables.known
-            else unknown(unseen(environment, "the variables"))
+            else unknown(unseen(environment, "the environment variables"))
         )
     elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         yield skip("NVIDIA_DISABLE_REQUIRE turns the image's requirement off")

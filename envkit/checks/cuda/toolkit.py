@@ -144,7 +144,7 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
     else:
-        yield not_looked(environment, unseen(environment, "nvcc and CUDA toolkits"), "nvcc", "cuda_toolkits")
+        yield not_looked(environment, unseen(environment, "nvcc or a CUDA toolkit"), "nvcc", "cuda_toolkits")
 
 
 def _named_in_vain(environment: Environment) -> Outcome:

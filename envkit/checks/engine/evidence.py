@@ -42,6 +42,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "driver.fabric_manager": "Fabric Manager",
     "driver.kernel_module": "NVIDIA kernel module",
     "driver.libraries": "driver libraries",
+    "driver.nvswitches": "NVSwitch devices",
     "driver.nvidia_smi": "nvidia-smi",
     "driver.nvml": "NVML",
     "driver.open_kernel_module": "open NVIDIA kernel module",
@@ -80,7 +81,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "system.prime_profile": "graphics switching profile",
     "system.memlock_bytes": "locked-memory limit",
     "system.secure_boot": "Secure Boot state",
-    "system.selinux": "SELinux",
+    "system.selinux": "SELinux status",
     "system.processors": "processors",
     "system.usable_processors": "usable processors",
     "system.shm_bytes": "size of /dev/shm",
@@ -88,7 +89,9 @@ _NAMES = {  # of facts whose path says little to a reader
 }
 
 
-_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "SELinux", "cuDNN", "glibc", "nvcc", "nvidia-smi")
+_WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "cuDNN", "glibc", "nvcc", "nvidia-smi")
+NOT_SHOWN = "the text does not show "
+SHOWS_NO = "the text shows no "
 EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
@@ -96,7 +99,7 @@ def unseen(environment: Environment, what: str) -> str:
     """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
     if environment.origin != PASTED:
         return f"envkit did not probe {what}"
-    return f"the text does not show {what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
+    return f"{NOT_SHOWN}{what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
 
 
 def named_fact(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record, replace
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.command import PYTHON, Command, Word, run
-from envkit.checks.engine.evidence import silent
+from envkit.checks.engine.evidence import SHOWS_NO, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.engine.messages import only_shown
@@ -76,7 +76,7 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
     A text shows some of them at best.
     """
     if environment.origin == PASTED:
-        return skip(f"the text shows no {what}", evidence=[Evidence("pythons", Problem.NOT_LOOKED.value)])
+        return skip(f"{SHOWS_NO}{what}", evidence=[Evidence("pythons", Problem.NOT_LOOKED.value)])
     if environment.pythons.known:
         return skip(f"no {what} is installed")
     return unknown(f"it is not known whether any {what} is installed")

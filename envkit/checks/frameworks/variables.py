@@ -147,7 +147,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     if order == "PCI_BUS_ID":
         yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs like nvidia-smi", evidence=listing)
     elif not environment.variables.known:
-        yield unknown(unseen(environment, "the variables"), evidence=listing)
+        yield unknown(unseen(environment, "the environment variables"), evidence=listing)
     elif order is None and not _by_number(environment):
         yield ok("no GPU is chosen by its number", evidence=listing)
     elif order is None and _fastest_first(environment, matrix):
@@ -282,7 +282,7 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     elif environment.variables.known:
         yield ok(f"{VISIBLE} is not set", evidence=evidence)
     else:
-        yield unknown(unseen(environment, "the variables"))
+        yield unknown(unseen(environment, "the environment variables"))
 
 
 def _shown_none(environment: Environment) -> str:
@@ -312,7 +312,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
         nothing = (
             skip(f"{VISIBLE} lists no GPU")
             if environment.variables.known
-            else unknown(unseen(environment, "the variables"))
+            else unknown(unseen(environment, "the environment variables"))
         )
         yield reported or nothing
         return

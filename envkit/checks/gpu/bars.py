@@ -255,4 +255,4 @@ def _nothing(environment: Environment) -> Outcome:
         return managed_elsewhere(environment)
     if environment.pci_gpus.known and not environment.pci_gpus.get():
         return skip("there is no GPU on the PCI bus")
-    return unknown(unseen(environment, "PCI"), evidence=[known(environment, "pci_gpus", "")])
+    return unknown(unseen(environment, "the GPUs on the PCI bus"), evidence=[known(environment, "pci_gpus", "")])

@@ -196,7 +196,7 @@ def _held(bits: int) -> bool:
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
-        return not_looked(environment, unseen(environment, "the reasons for the current clocks"), "gpus")
+        return not_looked(environment, unseen(environment, "the clock throttle reasons"), "gpus")
     evidence = [_reason(environment, gpu) for gpu, _ in reasons[:4]]
     return ok(title, evidence=evidence)
 

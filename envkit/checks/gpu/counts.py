@@ -145,7 +145,7 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         words = f"{counts[0].number} at every layer" if counts[0].number else "no GPU at any layer"
         yield ok(words, evidence=evidence)
     else:
-        yield not_looked(environment, "fewer than two layers were counted")
+        yield not_looked(environment, "GPU counts from at least two sources (PCI, driver, CUDA) are needed")
 
 
 def gpu_counts(environment: Environment, matrix: Matrix) -> tuple[Count, ...]:

@@ -216,7 +216,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif stopped:
         yield ok("there is no sign that CUDA is waiting for a Fabric Manager", evidence=told)
     else:
-        yield unknown(unseen(environment, "NVSwitches or Fabric Manager"), evidence=facts)
+        yield unknown(unseen(environment, "any NVSwitch or Fabric Manager"), evidence=facts)
 
 
 def _in_trouble(environment: Environment) -> bool:
@@ -361,4 +361,4 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
     elif messages:
         yield skip("Fabric Manager is the cause")
     else:
-        yield unknown(unseen(environment, "CUDA"))
+        yield unknown(unseen(environment, "the CUDA initialization result"))

@@ -184,7 +184,11 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         )
     else:
         links = [field_evidence(environment, gpu, "nvlinks_active") for gpu in gpus_of(environment)[:1]]
-        yield skip("these GPUs have no NVLink", evidence=links) if links else unknown(unseen(environment, "NVLink"))
+        yield (
+            skip("these GPUs have no NVLink", evidence=links)
+            if links
+            else unknown(unseen(environment, "the NVLink status"))
+        )
 
 
 def _equals(gpu: Gpu) -> tuple[str, bool]:
@@ -225,7 +229,7 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
-        yield unknown("not checked: the bridges' settings can be read by root only", evidence=facts)
+        yield unknown("reading the PCIe ACS settings requires root", evidence=facts)
     elif bridges.get() and _below_switches(_exchanging(environment, matrix)):
         yield _ACS.found(
             facts,
@@ -262,7 +266,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
         yield skip("not checked in virtual machines, which depend on the IOMMU")
     elif not mode.known:
-        yield skip("no IOMMU") if mode.absent else unknown(unseen(environment, "the IOMMU"), evidence=facts)
+        yield skip("no IOMMU") if mode.absent else unknown(unseen(environment, "the IOMMU settings"), evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and only_shown(environment) and all_work(environment, matrix):

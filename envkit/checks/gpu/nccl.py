@@ -180,7 +180,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         )
         yield ok(words, evidence=[known(environment, "network_interfaces")])
     else:
-        yield unknown(unseen(environment, "the variables"))
+        yield unknown(unseen(environment, "the environment variables"))
 
 
 def _settings(environment: Environment) -> dict[str, tuple[str, str]]:
@@ -219,7 +219,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     if reported := _LOCKED.reported(environment):
         yield reported
     elif not limit.known:
-        yield unknown(unseen(environment, "the limit"), evidence=facts)
+        yield unknown(unseen(environment, "the locked-memory limit"), evidence=facts)
     elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
         title = f"Only {limit.get() // 1024} KiB of memory can be locked, on a machine with RDMA"
         yield _LOCKED.found(facts, title=title, status=Status.WARN)
@@ -227,7 +227,9 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield ok("the locked-memory limit is high enough", evidence=facts)
     else:
         yield (
-            skip("there is no RDMA device") if devices.known or devices.absent else unknown(unseen(environment, "RDMA"))
+            skip("there is no RDMA device")
+            if devices.known or devices.absent
+            else unknown(unseen(environment, "RDMA devices"))
         )
 
 

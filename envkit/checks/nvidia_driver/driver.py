@@ -171,7 +171,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     elif reported := _on_login_node(environment) or _beside_a_build(environment):
         yield reported
     else:
-        yield unknown(unseen(environment, "every possible location of a driver"))
+        yield unknown(unseen(environment, "whether a driver is installed"))
 
 
 def _on_login_node(environment: Environment) -> Outcome | None:

@@ -273,7 +273,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
     elif reported := _NO_HEADERS.reported(environment, title=title_in_container(environment)):
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
-        yield unknown(unseen(environment, "headers or DKMS"), evidence=[known(environment, "kernel.headers")])
+        yield unknown(unseen(environment, "the kernel headers"), evidence=[known(environment, "kernel.headers")])
     elif not dkms_entries(environment):
         yield skip("DKMS does not build this driver; a prebuilt module needs no headers")
     else:
@@ -381,7 +381,7 @@ def _boot_unknown(environment: Environment) -> Outcome:
     evidence = [known(environment, "system.secure_boot")]
     if environment.system.secure_boot.absent:
         return skip("the machine did not boot through EFI", evidence=evidence)
-    return unknown("whether Secure Boot is on could not be read", evidence=evidence)
+    return unknown("it is not known whether Secure Boot is on", evidence=evidence)
 
 
 def _signature(environment: Environment) -> Outcome:

@@ -316,7 +316,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
     else:
-        yield not_looked(environment, unseen(environment, "the driver"), *paths)
+        yield not_looked(environment, unseen(environment, "whether nvidia-smi responds"), *paths)
 
 
 _ONE_GPU = (

@@ -268,7 +268,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     elif environment.gpus.known or dead.known:
         yield ok("the driver initialized every GPU it owns", evidence=[known(environment, "driver.uninitialised_gpus")])
     else:
-        yield not_looked(environment, unseen(environment, "whether the driver started the GPUs"))
+        yield not_looked(environment, unseen(environment, "whether the driver initialized the GPUs"))
 
 
 def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:
