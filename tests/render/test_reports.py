@@ -61,7 +61,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
 def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL], verbose=True)
     assert "  Evidence  NVIDIA kernel module: 570.133.07  [/proc/driver/nvidia/version]" in text
-    assert "uvm-module-not-loaded: envkit did not probe the loaded modules" in text
+    assert "envkit did not probe the loaded modules: uvm-module-not-loaded" in text
     assert "1 passed, 2 failed, 1 could not run" in text
 
 

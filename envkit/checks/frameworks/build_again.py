@@ -22,8 +22,8 @@ def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     build = fixed("python -m pip install setuptools wheel ninja packaging psutil")
     if not words:
         return Remedy(
-            "Install the build requirements into the environment, then repeat your own installation command in it, "
-            "with --no-build-isolation after the word install.",
+            "Install the build requirements into the environment, then run your own installation command again in it, "
+            "with --no-build-isolation after install.",
             (build,),
         )
     return Remedy(

@@ -35,7 +35,7 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "The package's build environment does not contain torch",
-    impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
+    impact="pip builds the package apart from the environment, without its torch, so setup.py fails at import torch.",
     remedy=without_isolation,
 )
 

@@ -345,9 +345,9 @@ def _exactly(version: Version | None) -> VersionSpec | None:
 def _refusal(title: str, plan: Plan | NoPlan) -> str:
     """What is against every build, and the nearest change that would do."""
     conflicts = getattr(plan, "conflicts", ())
-    against = f" ({' with '.join(conflicts[0].between)})" if conflicts else ""
+    against = f": {series(conflicts[0].between)} conflict" if conflicts and len(conflicts[0].between) > 1 else ""
     ways = [
-        f"{way.gain} with {series(f'--{option} {value}' for option, value in way.changes.items())}"
+        f"{way.gain} ({' '.join(f'--{option} {value}' for option, value in way.changes.items())})"
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
