@@ -176,7 +176,7 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], *, markdown: bool) -> str:
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
     from envkit.base.wrap import WIDTH, hang
-    from envkit.render.rows import left_out, markdown_table, text_table
+    from envkit.render.rows import cell_for_people, left_out, markdown_table, text_table
     from envkit.tables.browse import cells, header_of, texts
 
     numbers: dict[str, int] = {}
@@ -186,7 +186,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         cited = [numbers.setdefault(key, len(numbers) + 1) for key in getattr(row, "sources", ())]
         marks = ",".join(map(str, sorted(cited)))
         facts = zip(cells(row, names), texts(row, names), strict=True)
-        lines.append([*("?" if value is None else text for value, text in facts), marks])
+        lines.append([*("?" if value is None else cell_for_people(value, text) for value, text in facts), marks])
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]

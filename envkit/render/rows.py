@@ -11,6 +11,7 @@ from envkit.base.versions import ComputeCapability, Version
 _GAP = "  "
 _READABLE = 10  # a column is cut to this width before another one is left out
 _READABLE_FIRST = 26  # the first one says what the row is
+_LINE = 2  # the parts of a release line, such as 3.10
 
 
 def text_table(headers: Sequence[str], lines: Sequence[Sequence[str]], width: int | None = None) -> str:
@@ -56,6 +57,21 @@ def _line(cells: Sequence[str], kept: Iterable[int], widths: Sequence[int]) -> s
 
 def _cut(text: str, size: int) -> str:
     return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def cell_for_people(value: object, text: str) -> str:
+    """The text of a cell; a list with commas, and releases that follow each other as 3.10-3.13."""
+    if not isinstance(value, tuple) or not value:
+        return text
+    if not all(isinstance(one, Version) and len(one.parts) == _LINE for one in value):
+        return ", ".join(map(str, value))
+    runs: list[list[Version]] = []
+    for one in value:
+        if runs and (one.major, one.minor) == (runs[-1][-1].major, runs[-1][-1].minor + 1):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def markdown_table(headers: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
