@@ -72,7 +72,7 @@ Examples:
     metavar="PATH|-",
     shell_complete=complete_file,
     help="Read a capture directory, facts JSON, or saved text (such as nvidia-smi output) instead of probing this "
-    "machine. Repeatable; all texts together describe one machine.",
+    "machine. Repeatable; all inputs must come from the same machine.",
 )
 @click.option(
     "--root", type=click.Path(file_okay=False), metavar="DIR", help="Inspect a mounted file system or unpacked image."
@@ -83,8 +83,8 @@ Examples:
     multiple=True,
     metavar="PATH",
     shell_complete=complete_file,
-    help="Check this Python or environment instead of the active one, the one on $PATH, and the working "
-    "directory's. Repeatable.",
+    help="Check this Python or environment instead of the defaults: the active environment, the one on "
+    "$PATH, and any in the working directory. Repeatable.",
 )
 @click.option(
     "--assume",
@@ -102,14 +102,14 @@ Examples:
     help="Run only this check. Repeatable.",
 )
 @click.option(
-    "--plugins", is_flag=True, help="Also run checks from installed plug-ins. This runs their code as the current user."
+    "--plugins", is_flag=True, help="Also run checks from installed plugins. This runs their code as the current user."
 )
 @click.option("--list-checks", is_flag=True, help="List the checks and exit.")
-@click.option("--deep", is_flag=True, help="Also import frameworks and run a small kernel in a child process.")
+@click.option("--deep", is_flag=True, help="Also import frameworks and run a small CUDA kernel in a child process.")
 @click.option(
     "--fail-on",
     type=click.Choice(["fail", "warn", "unknown"]),
-    help="Lowest severity that makes the exit status 1: fail (default), warn, or unknown (a check could not run).",
+    help="Exit with status 1 at this severity or higher: fail (default), warn, or unknown (a check could not run).",
 )
 @click.option("--strict", is_flag=True, help="Same as --fail-on unknown.")
 @timeout_option
@@ -123,9 +123,9 @@ Examples:
 @click.option(
     "--mask", is_flag=True, help="Redact host names, user names, addresses, and serial numbers in the report."
 )
-@click.option("--verbose", "-v", is_flag=True, help="Also show evidence, the machine, and every check.")
+@click.option("--verbose", "-v", is_flag=True, help="Also show all evidence, the machine, and every check.")
 @click.option(
-    "--fix", is_flag=True, help="Show the fix for the root cause, ask before each step, run it, and diagnose again."
+    "--fix", is_flag=True, help="Show the fix for the root cause, run it (asking before each step), and diagnose again."
 )
 @click.option("--dry-run", is_flag=True, help="With --fix: show the plan and change nothing.")
 @click.option(
@@ -135,7 +135,7 @@ Examples:
 @output_option
 @click.pass_context
 def doctor(ctx: click.Context, /, **given: Any) -> int:
-    """Diagnose this machine (or a recorded one) and suggest fixes.
+    """Diagnose this machine (or a captured one) and suggest fixes.
 
     Findings are ranked: the first FAIL is the most likely root cause and comes with its fix. Problems that it causes
     are listed under "Also".

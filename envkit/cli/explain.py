@@ -20,7 +20,7 @@ Examples:
   envkit doctor --list-checks"""
 )
 @click.argument("check_id", metavar="ID", shell_complete=complete_finding)
-@click.option("--plugins", is_flag=True, help="Also explain checks from installed plug-ins. This loads their code.")
+@click.option("--plugins", is_flag=True, help="Also explain checks from installed plugins. This loads their code.")
 def explain(check_id: str, plugins: bool) -> None:
     """Explain check ID: what it looks at, why it matters, how to fix it, sources."""
     from envkit.base.errors import RequestError

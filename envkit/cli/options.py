@@ -95,7 +95,7 @@ _OPTIONS = [
         show_default=True,
         metavar="this|any|PATH",
         shell_complete=complete_target,
-        help="What to plan for: this machine, any machine, or the one that a capture or report at PATH describes.",
+        help="What to plan for: this machine, any machine, or the machine described by the capture or report at PATH.",
     ),
     click.option(
         "--mirror",

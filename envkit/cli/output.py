@@ -55,7 +55,7 @@ def fail_on_option(function: F) -> F:
         type=click.Choice(["fail", "warn", "unknown"]),
         default="fail",
         show_default=True,
-        help="Lowest severity that makes the exit status 1: fail, warn, or unknown (something could not be checked).",
+        help="Exit with status 1 at this severity or higher: fail, warn, or unknown (something could not be checked).",
     )(function)
 
 

@@ -45,7 +45,7 @@ Examples:
 )
 @click.option("--cooling", type=click.Choice(["blower", "open", "passive"]), help="How the cards are cooled.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--verbose", "-v", is_flag=True, help="Also list the sources of each statement.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list the sources for each statement.")
 @output_option
 def machine(as_json: bool, verbose: bool, output: str | None, **given: Any) -> int:
     """Check a build: power supply, cables, circuit, PCIe lanes, airflow, and memory."""

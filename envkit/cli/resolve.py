@@ -42,11 +42,11 @@ Examples:
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
-@click.option("--verbose", "-v", is_flag=True, help="Also list the sources of each statement.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list the sources for each statement.")
 def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> int:
     """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
-    The plan ends with the commands that install it.
+    The plan ends with the commands to install it.
     """
     from envkit.base.settings import Mirrors
     from envkit.base.shown import shown_lines

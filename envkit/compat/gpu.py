@@ -179,7 +179,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     sources = sources_of(toolkits_of(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:
-        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} supports compiling for {label}", sources)
+        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} can compile for {label}", sources)
     if match is ToolkitMatch.BINARY:
         detail = f"CUDA {cuda} predates {label}, but its kernels for the same major compute capability run on it"
         return Verdict("gpu-runs-cuda", "ok", detail, sources)
@@ -197,7 +197,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     to_compile = f" ({compiling} to compile for it)" if compiling not in (None, first) else ""
     detail = (
         f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer{to_compile}. PTX from CUDA {cuda} could be "
-        f"JIT-compiled, but cuBLAS {cuda} and the cuDNN built for it have no kernels for this GPU"
+        f"JIT-compiled, but cuBLAS {cuda} and the matching cuDNN have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)
 

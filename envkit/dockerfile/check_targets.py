@@ -165,7 +165,7 @@ def _newer_than_base(
         f"{build.named} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
         f"base image is for CUDA {held}, which runs with {base}"
     )
-    fix = f"Use a CUDA {cuda.release(2)} base image, whose containers refuse to start with older drivers"
+    fix = f"Use a CUDA {cuda.release(2)} base image, so that the container refuses to start on an older driver"
     older = _build_for_base(build, python, found, matrix)
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:

@@ -112,7 +112,7 @@ def together(clash: Clash) -> str:
     if not clash.release:
         return "Use releases that were built for each other."
     named = f"{clash.package.name}=={clash.release}"
-    return f"Use {named}, the newest release that matches the other requirements, or change the others."
+    return f"Use {named}, the newest release that matches the other requirements, or change those."
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:

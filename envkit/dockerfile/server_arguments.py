@@ -34,7 +34,7 @@ def server_arguments(stages: Sequence[BuildStage], base: Base) -> Iterator[Findi
             faults.WORD_UNKNOWN,
             f"the ENTRYPOINT of {base.repository} is {row.program}, and CMD only gives it arguments",
             subject_of(last.line, "CMD"),
-            impact=f"The container stops at once: {row.program} does not accept the argument {first}.",
+            impact=f"The container exits immediately: {row.program} does not accept the argument {first}.",
             fix="Write ENTRYPOINT [] before the CMD.",
             sources=row.sources,
         )

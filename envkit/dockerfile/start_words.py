@@ -53,7 +53,7 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 faults.WORD_UNKNOWN,
                 told[0],
                 subject_of(part.line, part.keyword),
-                impact="The container stops at once.",
+                impact="The container exits immediately.",
                 fix=told[1],
             )
         elif part is not None and alone and _is_by_name(part, chain):
@@ -61,7 +61,7 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 faults.PROGRAM_MISSING,
                 f"{(exec_form(part.text) or [''])[0]} is looked up in PATH, not in the current directory",
                 subject_of(part.line, part.keyword),
-                impact="The container stops at once: executable file not found in $PATH.",
+                impact="The container exits immediately: executable file not found in $PATH.",
                 fix='Start it with its program, as in ["python3", "FILE.py"], or write the full path.',
             )
         elif part is not None and alone and _lacks_python(part, chain):
@@ -69,7 +69,7 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 faults.PROGRAM_MISSING,
                 "Ubuntu provides python3 but not python, and nothing in this file installs python",
                 subject_of(part.line, part.keyword),
-                impact="The container stops at once: python is not found.",
+                impact="The container exits immediately: python is not found.",
                 fix="Use python3, or install python-is-python3.",
                 sources=("distribution-packages",),
             )
@@ -113,7 +113,7 @@ def _literal(part: Instruction) -> Iterator[Finding]:
         Status.FAIL if port else Status.WARN,
         f"no shell reads this {part.keyword}: the program gets the text {given[at]}",
         subject_of(part.line, part.keyword),
-        impact="The container stops at once, or starts with a different argument than intended.",
+        impact="The container exits immediately, or starts with a different argument than intended.",
         remedy=Remedy(f"Write {part.keyword} without brackets, or call sh -c."),
     )
 

@@ -77,7 +77,7 @@ def pip_is_pip3(ground: Ground) -> Iterator[Finding]:
                 faults.PIP_MISSING,
                 f"on {row.title}, the package python3-pip provides pip3, but no pip",
                 command_subject(step.command),
-                impact="The build stops: pip is not found.",
+                impact="The build fails: pip is not found.",
                 fix="Call pip3, or python3 -m pip.",
                 sources=row.sources,
             )

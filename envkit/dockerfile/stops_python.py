@@ -70,7 +70,7 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
                 faults.PIP_MISSING,
                 f"{ground.base.image} has no pip, and no earlier command installs it",
                 command_subject(step.command),
-                impact="The build stops: pip is not found.",
+                impact="The build fails: pip is not found.",
                 sources=("distribution-packages",),
             )
             return
