@@ -77,7 +77,7 @@ def test_the_text_of_a_plan_says_what_and_why() -> None:
 
 def test_the_text_of_a_refusal_says_what_clashes_and_what_would_do() -> None:
     text = plan_summary(refusal_of(REQUESTS[1]))
-    assert text.startswith("No solution") and "needs CUDA" in text and "--cuda 11.8: PyTorch" in text
+    assert text.startswith("No solution") and "needs CUDA" in text and "--cuda 11.8  PyTorch" in text
 
 
 def test_values_that_a_shell_would_read_are_quoted() -> None:
