@@ -113,5 +113,6 @@ told_by_program(
     a call that it does not know.
     """,
     rank=52,
+    explained_by=("jetson-container-of-other-release",),
     references=threads("dusty-nv/jetson-containers#115", "containerd/containerd#6203"),
 )
