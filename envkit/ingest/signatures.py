@@ -16,6 +16,7 @@ from envkit.base.errors import DataError
 from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
+from envkit.ingest.documents import of_no_report
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
 from envkit.ingest.repaired import HARDWARE, repaired_from
@@ -88,7 +89,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
             continue
         around = as_one(_surroundings(text, signature.anchor, parts))
         windows = [near for near in around if _holds_needed(text, signature, *near)]
-        if not windows or not signature.counts_where(partial(_says, text)):
+        if not windows or not signature.counts_where(partial(_says, text)) or of_no_report(text, signature.signature):
             continue
         over_from = _over_from(text, signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
