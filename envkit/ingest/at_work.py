@@ -13,7 +13,7 @@ from functools import lru_cache
 from envkit._startup.regex import regex
 from envkit.ingest.answers import PROMPT, command_above, command_index
 from envkit.ingest.compilers import nvcc_aside
-from envkit.ingest.computed import computed, looks, used
+from envkit.ingest.computed import breaks_apart, computed, looks, used
 from envkit.ingest.dates import days_between, look_date
 from envkit.ingest.later_answers import (
     answered_later,
@@ -166,7 +166,9 @@ def _of_tests(text: Text, signature: str, offset: int) -> bool:
 def fell_back(text: Text, offset: int) -> bool:
     """Whether the program says just below that it took another way on the GPU, where nobody tells of trouble."""
     index = text.index(offset)
-    return any(map(_STILL_ON_GPU.search, text.lines[index : index + _NEAR])) and not troubled(text)
+    if not any(map(_STILL_ON_GPU.search, text.lines[index : index + _NEAR])) or troubled(text):
+        return False
+    return not any(map(_FAILS.search, text.lines[index : _answer(text, index).stop]))
 
 
 def made_do(text: Text, offset: int) -> bool:
@@ -261,8 +263,9 @@ def _only_looked(text: Text, offset: int) -> bool:
         return False
     last = used(text)
     if last > offset:
-        same = machine_of(command) == machine_of(command_above(text, last))
-        return same and not in_another_way(text, offset, last)
+        later = command_above(text, last)
+        same = machine_of(command) == machine_of(later)
+        return same and not in_another_way(text, offset, last) and not breaks_apart(text, offset, later)
     lines = _answer(text, text.index(offset))
     answer = "\n".join(text.lines[number] for number in lines)
     if module := _MODULE.search(answer):

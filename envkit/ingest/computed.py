@@ -95,6 +95,8 @@ _LOOKS = regex(
     rf"|\bimport {_FRAMEWORK}\b|(?<=\s)-c ?['\x22]import \w{{2,24}}['\x22]|\bfind_spec\b"
     rf"|\bpip3? install(?: -{{1,2}}[\w=:/.-]{{1,80}}){{0,4}} [\x22']?{_FRAMEWORK}\b"
 )  # what only asks whether a thing is there
+_IMPORTS = regex(r"(?<=\s)-c ?['\x22]import (?P<name>\w{2,24})")
+_CANNOT_LOAD = regex(r"^(?:\S{0,40}[\w.])?(?:ImportError|OSError): (?!No module)")
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
 _FOUND = regex(
@@ -218,6 +220,15 @@ def _of_questions(text: Text) -> Iterator[int]:
             yield text.start(answer[-1])
 
 
+def breaks_apart(text: Text, offset: int, later: str) -> bool:
+    """Whether a package that is there cannot be loaded, and the later command of the same Python does without it."""
+    command = asked_by(text, offset)
+    loaded = _IMPORTS.search(command)
+    if loaded is None or not _CANNOT_LOAD.search(text.line_at(offset)):
+        return False
+    return f"import {loaded['name']}" not in later and same_python(python_of(command), python_of(later))
+
+
 def looks(command: str) -> bool:
     """Whether a command only asks whether a thing is there."""
     return _LOOKS.search(command) is not None
@@ -244,6 +255,8 @@ def settled(text: Text, offset: int) -> bool:
     looked = bool(program or _LOOKS.search(command) or _REFUSED in text.line_at(offset))
     for end in _of_runs(text) if program else (used(text),):
         later = command_above(text, end) if end > offset and not in_another_way(text, offset, end) else ""
+        if later and breaks_apart(text, offset, later):
+            return False
         if later and (not program or program_of(later) == program) and _outdone(command, later, looked):
             return True
         if later and looked and not program and goes_on_to(text, offset, end):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
-from envkit.ingest.answers import command_above
+from envkit.ingest.answers import command_above, command_index
 from envkit.ingest.computed import used
 from envkit.ingest.meant import asks_for_help
-from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of, place_of
+from envkit.ingest.sessions import ENGINES, tried_again, asked_by, inside_container, machine_of, place_of
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -58,6 +58,7 @@ _OFF, _TURNED_ON = "optimus-gpu-off", regex(r"\b(?:optirun|primusrun)\b")
 _ABOVE = 3  # lines: the command, the date, and the rule of nvidia-smi's table
 _GIVEN_AWAY = "gpu-bound-to-vfio/"
 _LISTED = regex(r"(?:VGA compatible|3D) controller[^\n]{0,20}: NVIDIA Corporation")
+_PODS = regex(r"[#$>] ?(?:sudo )?(?:kubectl|oc|microk8s|k3s|crictl|helm|k)\s")
 _FULL = "docker-no-nvidia-runtime/insufficient"
 _GIVEN = regex(r"^ {1,4}nvidia\.com/[\w.-]{2,40}: {1,24}(?P<number>\d{1,6})$", re.MULTILINE)
 
@@ -72,6 +73,10 @@ def full_node(text: Text, signature: str) -> bool:
 
 def answered_later(text: Text, signature: str, offset: int) -> bool:
     """Whether an answer below `offset` shows that what such a message tells of is no more so."""
+    return _answered(text, signature, offset) and not tried_again(text, offset, len(text.whole) - 1)
+
+
+def _answered(text: Text, signature: str, offset: int) -> bool:
     check = signature.partition("/")[0]
     if check in _NO_DRIVER:
         later = [place for place in answers_of_driver(text) if place > offset]
@@ -82,7 +87,24 @@ def answered_later(text: Text, signature: str, offset: int) -> bool:
         return used(text) > offset or (check in _DEVICES and used(text) >= 0)
     if check == _OTHER_DOCKER:
         return any(_inside(text, place) for place in answers_of_driver(text))
-    return check in _IN_CONTAINER and any(place > offset and _inside(text, place) for place in answers_of_driver(text))
+    return check in _IN_CONTAINER and any(
+        place > offset and _inside(text, place) and _of_same_engine(text, offset, place)
+        for place in answers_of_driver(text)
+    )
+
+
+def _of_same_engine(text: Text, offset: int, answer: int) -> bool:
+    """Whether a later command of the engine that failed has the answer: a command that failed prints no table.
+
+    What works with docker's own option need not be so in a pod.
+    """
+    first, last = text.index(offset), text.index(answer)
+    if command_index(text, first) == command_index(text, last) >= 0 and not any(
+        _INSIDE.match(line) for line in text.lines[first:last]
+    ):
+        return False
+    in_pod = _PODS.search(command_above(text, offset)) is not None
+    return not in_pod or _PODS.search(command_above(text, answer)) is not None
 
 
 def _turned_on(text: Text, offset: int) -> bool:

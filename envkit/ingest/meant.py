@@ -39,9 +39,9 @@ _ASKS = regex(
 )
 
 
-def asks_for_help(text: Text) -> bool:
-    """Whether the text asks for a reason or for help: what it shows is no machine in order then."""
-    return _ASKS.search(text.whole) is not None
+def asks_for_help(text: Text, start: int = 0) -> bool:
+    """Whether the text asks for a reason or for help behind `start`: what it shows is no machine in order then."""
+    return _ASKS.search(text.whole, start) is not None
 
 
 def without_gpu(text: Text) -> re.Match[str] | None:

@@ -20,7 +20,7 @@ _CHOICE = regex(
 )
 _DENIAL = regex(
     r"\b(?:not|no|without|never|isn't|aren't|don't|doesn't|didn't|cannot|can't|neither|nor|kein\w{0,2}|nicht|ohne"
-    r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|weil|aber|obwohl"
+    r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|as (?:the|my|there|it|no)|weil|aber|obwohl"
     r"|(?:available|detected|found|recogni[sz]ed|usable|visible|working) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
     r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
@@ -99,6 +99,7 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"\b(?:for|if) (?:any(?:one|body)|some(?:one|body)|those|people|others)(?: \w{1,8}){0,3}? "
     r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
     r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
+    r"|\b(?:man (?:liest|hört)|andere (?:haben|melden|bekommen)|angeblich|on lit que|se lee que)\b[^.\n]{0,80}$"
     r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
     r"|\bI(?:'ve| have)? (?:only |just )?(?:read|heard) (?:\w{1,10} ){0,3}that\s[\x22'`]$"
     r"|\b(?:otherwise|or else),? [\x22'`]$"

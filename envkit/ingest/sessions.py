@@ -55,6 +55,11 @@ _HEADING = regex(
     r"(?:(?:the|my|our|la|el|le|der|dem|all) )?"
     r"(?P<place>[\w.-]{2,30}(?: [\w.-]{1,20}){0,3})(?: \([^()\n]{1,80}\))?:$"
 )
+_ATTEMPT = regex(
+    r"\s{0,4}(?:But |And |Only )?(?:with(?:out)?|when|if (?:I|we|you)|once (?:I|we)|using|(?:the )?same|by hand)\b"
+    r"[^\n]{2,120}:$",
+    re.IGNORECASE,
+)  # a heading: what stands below it was done in another way
 _LONGEST = 400  # lines of one answer
 
 
@@ -121,8 +126,14 @@ def in_another_way(text: Text, offset: int, end: int) -> bool:
     """Whether what came later was done as root, with a variable set, or after a repair: then the first is a fault."""
     before, later = asked_by(text, offset), command_above(text, end)
     lines = text.lines[text.index(offset) + 1 : text.index(end)][:_LONGEST]
-    repaired = any(_REPAIRS.search(line) for line in lines if PROMPT.match(line))
+    repaired = any(_REPAIRS.search(line) for line in lines if PROMPT.match(line)) or tried_again(text, offset, end)
     return repaired or any(way.search(later) and not way.search(before) for way in (_AS_ROOT, _WITH_VARIABLE))
+
+
+def tried_again(text: Text, offset: int, end: int) -> bool:
+    """Whether a heading between the places, such as `With the line commented out:`, says that a thing was changed."""
+    lines = text.lines[text.index(offset) + 1 : text.index(end) + 1][:_LONGEST]
+    return any(_ATTEMPT.match(line) is not None and not PROMPT.match(line) for line in lines)
 
 
 def goes_on_to(text: Text, offset: int, end: int) -> bool:

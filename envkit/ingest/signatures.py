@@ -16,6 +16,7 @@ from envkit.base.errors import DataError
 from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.at_work import outweighed
 from envkit.ingest.cleaning import rejoined
+from envkit.ingest.documents import of_no_report
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
 from envkit.ingest.repaired import HARDWARE, repaired_from
@@ -35,6 +36,8 @@ _BLANK = r"\s{1,24}"
 _BLANK_OF_LOG = _BLANK + (r"(?:NVRM:\s{1,8}|(?<=\n)[^\n]{1,60}?(?:NVRM:|\w\[\d{1,8}\]:|\w pid=\d{1,8}\))\s{1,8})?")
 _OF_LOG = regex(r"NVRM:|\w\[\d{1,8}\]: |\w pid=\d{1,8}\) ")  # the prefix of the kernel's lines, and of a service's
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
+_OF_SENTENCE = regex(r"\[\^\.((?:\\n)?\??)\](?=\{)")  # a gap that ends with the sentence, which `11.5` does not
+_WITH_NUMBERS = r"(?:[^.\1]|(?<=\\d)\\.(?=\\d))"
 _SHOWN = 300
 _KERNEL = ("NVRM: ", " kernel: ", "pcieport ")
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
@@ -56,9 +59,13 @@ def compiled(signature: Signature, *, of_log: bool = True) -> re.Pattern[str]:
 
 
 def spaced(pattern: str, *, of_log: bool = True) -> str:
-    """The pattern with each single blank outside a class or a repeat standing for any run of blanks."""
+    """The pattern with each single blank outside a class or a repeat standing for any run of blanks.
+
+    The point of a number ends no sentence.
+    """
     blank = _BLANK_OF_LOG if of_log else _BLANK
-    return _PART.sub(lambda part: blank if part.group() == " " else part.group(), pattern)
+    text = _PART.sub(lambda part: blank if part.group() == " " else part.group(), pattern)
+    return _OF_SENTENCE.sub(_WITH_NUMBERS, text)
 
 
 def messages_in(text: Text) -> tuple[Message, ...]:
@@ -88,7 +95,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
             continue
         around = as_one(_surroundings(text, signature.anchor, parts))
         windows = [near for near in around if _holds_needed(text, signature, *near)]
-        if not windows or not signature.counts_where(partial(_says, text)):
+        if not windows or not signature.counts_where(partial(_says, text)) or of_no_report(text, signature.signature):
             continue
         over_from = _over_from(text, signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again

@@ -104,7 +104,7 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
     """
     messages = seen(environment, _OTHER_L4T.id)
     image, host = Version.find(named(messages, "image") or ""), environment.system.l4t_release
-    if of_host := seen(environment, _OTHER_L4T.id, "library"):
+    if of_host := seen(environment, _OTHER_L4T.id, "library", "needs-file"):
         yield _OTHER_L4T.found(message_evidence(environment, of_host))
         return
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:

@@ -14,6 +14,7 @@ from envkit.base.versions import Version
 from envkit.ingest.answers import acknowledged
 from envkit.ingest.at_work import outweighed
 from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.documents import is_document
 from envkit.ingest.ends import ended
 from envkit.ingest.sentences import denied
 from envkit.ingest.text import Text
@@ -54,6 +55,8 @@ def _said(text: Text, pattern: re.Pattern[str], needle: str, lines: int = 1) -> 
     """The errors that are there: `the "…" is gone` tells of none, nor does one before a restart that helped, or of a
     GPU that is off until a program wants it.
     """
+    if is_document(text):
+        return
     over = max(ended(text, id) for id in _CHECKS)
     for match in text.matches(pattern, needle, lines=lines):
         place = match.start()

@@ -1,0 +1,118 @@
+"""What stands around a program and stops it: folders, source trees, another loader, an older container runtime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import PATH, export, fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+    from envkit.tables import Matrix
+
+_STATIC_TLS = "static-tls-full"
+
+
+def _loaded_first(environment: Environment, matrix: Matrix) -> Remedy:
+    path = named(seen(environment, _STATIC_TLS), "library")
+    return Remedy(
+        "Load this library before all others: start the program with the variable below set, for a notebook in the "
+        "environment of its server or kernel. Or import the package whose library fails first in the program.",
+        (export("LD_PRELOAD", PATH(path)),) if path else (),
+    )
+
+
+told_by_program(
+    Fault(
+        _STATIC_TLS,
+        "A library is loaded too late to get its thread-local memory (static TLS)",
+        impact="The import fails, though the library is there and the memory is not full. The GPU is not involved.",
+        remedy=_loaded_first,
+    ),
+    fix="Load the library first, with LD_PRELOAD or by importing its package before the others.",
+    doc="""The libraries that an import loads get the thread-local memory that they ask for.
+
+    The loader keeps a small block for libraries that are loaded later. On 64-bit Arm (Jetson), OpenMP's libgomp needs
+    more than is left once other packages have been imported.
+    """,
+    rank=48,
+    references=threads("keras-team/keras-tuner#317", "NVIDIA-AI-IOT/torch2trt#563", "NVIDIA-AI-IOT/trt_pose#111"),
+)
+told_by_program(
+    Fault(
+        "source-without-submodules",
+        "The source tree lacks its submodules",
+        impact="The build finds no headers of the libraries that the project brings along (CUTLASS, fmt, pybind11).",
+        remedy="A download as ZIP, or a clone without --recursive, leaves their folders empty. In the clone, run the "
+        "command below, delete the build folder, and build again. A ZIP has to be replaced by a clone.",
+        steps=(fixed("git submodule update --init --recursive"),),
+    ),
+    doc="""The folders of a project's submodules have contents.
+
+    Git leaves them empty until it is told to fetch them, and archives of a project never contain them.
+    """,
+    rank=49,
+    explained_by=("toolkit-missing",),
+    references=threads("NVIDIA/FasterTransformer#381", "flashinfer-ai/flashinfer#2203", "MoonshotAI/FlashKDA#15"),
+)
+told_by_program(
+    Fault(
+        "path-not-ascii",
+        "A compiler cannot open a path with characters outside ASCII",
+        impact="NVRTC, nvcc, or cl stops at its input file: kernels that are compiled when they are first used fail, "
+        "while everything precompiled works.",
+        remedy="Let temporary files and caches be in a folder with an ASCII name: set TEMP, TMP, and for CuPy "
+        "CUPY_CACHE_DIR to one such as C:\\temp, and open a new terminal. If the program itself or its Python is in "
+        "such a folder, move them as well. Reinstalling CUDA changes nothing.",
+    ),
+    doc="""The compilers can open the folders for their temporary files.
+
+    On Windows, the temporary folder has the user's name in it. NVRTC reads a path in the system's code page and not
+    as UTF-8, so that a name in Chinese, Cyrillic, or with accents becomes another one.
+    """,
+    rank=50,
+    references=threads("hashcat/hashcat#4885", "cupy/cupy#7581", "JDAI-CV/CoTNet#7", "laekov/fastmoe#95"),
+)
+told_by_program(
+    Fault(
+        "nix-without-driver",
+        "A program from Nix does not find the driver of this distribution",
+        impact="It reports a missing libcuda.so.1 or a driver that is too old, while other programs use the GPU.",
+        remedy="Programs from nixpkgs look for the driver where NixOS has it, and never in the library folders of "
+        "another distribution. Start them through nixGL (its variant for NVIDIA) or nix-gl-host, which give them the "
+        "driver's libraries. Do not put the whole folder of the distribution's libraries into LD_LIBRARY_PATH: its "
+        "libc would be loaded too.",
+    ),
+    doc="""A program that was installed by Nix on another distribution finds the driver's libraries.
+
+    The driver has to match the running kernel module, so that Nix cannot bring it along.
+    """,
+    rank=51,
+    references=threads("NixOS/nix#725", "NixOS/nixpkgs#127329"),
+)
+told_by_program(
+    Fault(
+        "container-runtime-older-than-docker",
+        "NVIDIA's container runtime is too old for this Docker",
+        impact="No container starts with --runtime nvidia or --gpus; without the GPU, containers start.",
+        remedy="Docker's system-call filter names a call (clone3) that the old runtime does not know. Upgrade NVIDIA's "
+        "container packages (nvidia-container-toolkit, and on a Jetson nvidia-container-runtime with it) and "
+        "libseccomp2, and restart Docker. Where no newer ones are offered, go back to the Docker release before the "
+        "update and hold it (apt-mark hold). The image and the driver are not at fault.",
+        steps=(fixed("nvidia-container-cli --version"), fixed("docker version")),
+    ),
+    fix="Upgrade NVIDIA's container packages, or go back to the Docker release that worked.",
+    doc="""The container runtime knows every system call in Docker's default filter.
+
+    Docker updates add calls to the filter. Older releases of NVIDIA's runtime bring a runc of their own, which refuses
+    a call that it does not know.
+    """,
+    rank=52,
+    explained_by=("jetson-container-of-other-release",),
+    references=threads("dusty-nv/jetson-containers#115", "containerd/containerd#6203"),
+)
