@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.cudnn_headers import headers, is_header
 from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
+from envkit.checks.cuda.dll_folders import unpacked_dlls
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.cuda.older_cudnn import newer_cudnn
 from envkit.checks.engine.ask import framework_of
@@ -67,6 +68,8 @@ def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     if is_header(library):
         return headers(environment, matrix, library)
     major = named(messages, "major") or named(messages, "dll") or ""
+    if unpacked := unpacked_dlls(environment):
+        return unpacked
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
 

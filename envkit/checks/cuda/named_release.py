@@ -16,6 +16,7 @@ from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.built_here import built_here, named_extensions
 from envkit.checks.frameworks.installs import (
     build_of,
+    distribution,
     for_this_machine,
     installs,
     judged,
@@ -25,13 +26,15 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import Environment, MachineKind, PythonEnvironment
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageIndex
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
 _ID = "libcudart-missing"
-_IMPORTERS = ("detail-conv", "detail-mamba", "detail-flash")
+_IMPORTERS = ("detail-conv", "detail-mamba", "detail-flash", "detail-sgl")
 _BY_FOLDER = {"paddle": "paddlepaddle", "mxnet": "mxnet", "tensorflow": "tensorflow"}  # imported as, called
 _WITH_BUILDS = ("mxnet", "paddlepaddle")  # whose package names tell the CUDA that each is for
 
@@ -156,12 +159,36 @@ def of_other_cuda(environment: Environment, wanted: str, other: str) -> Remedy:
     names = [name for one in _IMPORTERS if (name := named(seen(environment, _ID, one), "package"))]
     extensions = named_extensions(" ".join(f"-packages/{name}/" for name in names))
     both = f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}."
+    if own := _on_index(environment, [name.replace("_", "-") for name in names], both, other):
+        return own
     if not extensions:
         return Remedy(f"{both} Install the program's build for the framework's CUDA, or give each its own environment.")
     return Remedy(
         f"{both} Compile {series(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
         "takes a while. A wheel of the project's release page is faster, if its name has that CUDA and torch.",
         built_here(environment, extensions),
+    )
+
+
+def _on_index(environment: Environment, names: list[str], both: str, other: str) -> Remedy | None:
+    """The same release of the package from the index that its project has for the framework's CUDA; None without."""
+    row = next((row for row in read(PackageIndex) if row.package in names and str(row.cuda.major) == other), None)
+    if row is None:
+        return None
+    python = named_python(environment)
+    item = distribution(python, row.package) or distribution(next(iter(judged(environment)), python), row.package)
+    wanted = f"{row.package}=={item.version.partition('+')[0]}" if item is not None else row.package
+    return Remedy(
+        f"{both} The index of the project of {row.package} has it for CUDA {other}: install it from there, in place of "
+        "the one from PyPI, and leave the framework as it is.",
+        (
+            pip(
+                python,
+                *("install", "--force-reinstall", "--no-deps"),
+                REQUIREMENT(wanted),
+                *("--index-url", URL(row.index_url)),
+            ),
+        ),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
+from envkit.checks.cuda.needless_targets import cudnn_beside, without_target
 from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
@@ -19,6 +20,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
+from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, HostCompiler
 from envkit.tables.codes import limit as limit_of
 
@@ -269,6 +271,8 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
     own = capability_of_target(target)
     if own is None:
         return Remedy(said)
+    if needless := without_target(environment, matrix, target):
+        return needless
     first, last = target_span(own, matrix)
     if not dropped and (there := _there(environment, first, last)):
         return there
@@ -285,7 +289,16 @@ def _for_target(environment: Environment, matrix: Matrix, target: str, *, droppe
                 run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),
             ),
         )
-    return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
+    if fitting is None:
+        return Remedy(f"{said}{gcc}")
+    cudnn = cudnn_beside(environment, matrix, fitting)
+    with_it = (
+        f" The build also uses cuDNN, which has to be one for the new CUDA: the command installs {cudnn} too; the "
+        "build must find that one, not an older one in /usr/include."
+        if cudnn
+        else ""
+    )
+    return Remedy(f"{said}{gcc}{with_it}", install_cuda(environment, fitting, cudnn))
 
 
 def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
@@ -333,8 +346,6 @@ def _left_behind(environment: Environment, matrix: Matrix, fault: Fault, target:
 
 
 def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
-    from envkit.compat.gpu import target_span, toolkit_match
-
     place = build_nvcc(environment)
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
@@ -350,38 +361,53 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
         yield skip("there is no nvcc to compile with", evidence=[known(environment, "nvcc")])
     elif gpu_present(environment) is False:
         yield skip("there is no GPU to compile for")
+    elif seen(environment, "nvcc-vs-torch-mismatch"):
+        yield skip("the build asks for the nvcc of PyTorch's own CUDA: see nvcc-vs-torch-mismatch")
     elif row is None or not gpus:
         yield unknown("the toolkit's targets or the GPU's compute capability are not known")
     else:
-        for gpu, own in gpus:
-            match = toolkit_match(own, row)
-            first, last = target_span(own, matrix)
-            evidence = [
-                Evidence("nvcc", str(place[0]), place[1]),
-                Evidence("gpus.compute_capability", str(own), gpu.title),
-            ]
-            if match.value != ("dropped" if fault is _DROPPED else "too-new"):
-                yield ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
-            elif fault is _DROPPED:
-                yield fault.found(
-                    evidence,
-                    title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
-                    subject=gpu.subject,
-                    impact="Nothing that this toolkit compiles runs on that GPU.",
-                    remedy=Remedy(
-                        f"CUDA {last} is the last release that supports it.",
-                        install_cuda(environment, last) if last else (),
-                    ),
-                )
-            else:
-                yield fault.found(
-                    evidence,
-                    title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
-                    subject=gpu.subject,
-                    status=Status.WARN,
-                    impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
-                    remedy=Remedy(
-                        f"CUDA {first} is the first release that supports it.",
-                        install_cuda(environment, first) if first else (),
-                    ),
-                )
+        yield from (_of_gpu(environment, matrix, fault, gpu, own, place) for gpu, own in gpus)
+
+
+def _of_gpu(
+    environment: Environment,
+    matrix: Matrix,
+    fault: Fault,
+    gpu: SeenGpu,
+    own: ComputeCapability,
+    place: tuple[Version, str],
+) -> Outcome:
+    from envkit.compat.gpu import target_span, toolkit_match
+
+    row = toolkit_row(place[0], matrix)
+    assert row is not None, "only a toolkit of the table is compared"
+    match = toolkit_match(own, row)
+    first, last = target_span(own, matrix)
+    evidence = [
+        Evidence("nvcc", str(place[0]), place[1]),
+        Evidence("gpus.compute_capability", str(own), gpu.title),
+    ]
+    if match.value != ("dropped" if fault is _DROPPED else "too-new"):
+        return ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
+    if fault is _DROPPED:
+        return fault.found(
+            evidence,
+            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+            subject=gpu.subject,
+            impact="Nothing that this toolkit compiles runs on that GPU.",
+            remedy=Remedy(
+                f"CUDA {last} is the last release that supports it.",
+                install_cuda(environment, last) if last else (),
+            ),
+        )
+    return fault.found(
+        evidence,
+        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
+        subject=gpu.subject,
+        status=Status.WARN,
+        impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
+        remedy=Remedy(
+            f"CUDA {first} is the first release that supports it.",
+            install_cuda(environment, first) if first else (),
+        ),
+    )

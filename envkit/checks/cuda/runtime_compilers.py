@@ -14,11 +14,12 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import (
     Installed,
     capable_gpus,
     distribution,
+    first_python,
     gpu_present,
     installs,
     judged,
@@ -99,9 +100,37 @@ def _launcher_tools(environment: Environment, matrix: Matrix) -> Remedy:
             "the variable: for those, create the link libcuda.so as root next to libcuda.so.1, and run sudo ldconfig.",
             "link-libcuda",
         )
+    if on_windows(environment) or seen(environment, "triton-needs-compiler", "detail-abi"):
+        return _on_windows(environment)
     return remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
 
 
+def _on_windows(environment: Environment) -> Remedy:
+    """triton-windows has a compiler of its own; a portable Python lacks the headers and the import libraries."""
+    if not seen(environment, "triton-needs-compiler", *_NO_HEADERS):
+        return Remedy(
+            "On Windows, use triton-windows, which brings its own compiler (TinyCC). For C++ code of torch.compile, "
+            "also install the Visual Studio Build Tools with Desktop development with C++, and start the program from "
+            "the x64 Native Tools prompt.",
+            (pip(first_python(environment), "install", "-U", "triton-windows"),),
+        )
+    number = named(seen(environment, "triton-needs-compiler", "detail-abi"), "number")
+    release = f"{number[0]}.{number[1:]}" if number else None
+    which = f"Python {release}" if release else "exactly the same Python release (3.X)"
+    where = "python_embeded, next to python.exe" if "comfyui-portable" in managers(environment) else "its own folder"
+    return remedy(
+        environment,
+        f"Triton compiles a helper against Python.h, and an embedded Python has no headers: copy the folders Include "
+        f"and libs of a regular {which} into {where}. The commands install that Python beside it and copy them; run "
+        "them in the program's directory (the one that contains the embedded Python), in a Command Prompt. Or leave "
+        "torch.compile off: nothing else is lost.",
+        *(("portable-python-headers",) if "comfyui-portable" in managers(environment) else ()),
+        version=release,
+        number=number,
+    )
+
+
+_NO_HEADERS = ("tcc-headers", "headers")
 _NO_LIBCUDA = ("libcuda", "libcuda-triton")
 _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
 _NO_COMPILE = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."

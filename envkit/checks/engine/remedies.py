@@ -53,6 +53,8 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "debian": ("debian",),
     "rhel": ("el", "rhel"),
     "el7": ("yum",),
+    "amzn2": ("yum",),
+    "amzn2023": ("amazon", "rhel"),
     "centos": ("el", "rhel"),
     "rocky": ("el", "rhel"),
     "almalinux": ("el", "rhel"),
@@ -66,6 +68,8 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse-tumbleweed": ("suse",),
 }
 _KERNELS = {
+    ".amzn2023": "amzn2023",
+    ".amzn2": "amzn2",
     ".el7": "el7",
     ".el": "rhel",
     ".fc": "fedora",

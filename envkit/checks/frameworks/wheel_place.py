@@ -22,6 +22,7 @@ from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import of_project
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import is_told
@@ -63,6 +64,8 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     asked = Version.find(version) if framework and package in framework.packages else None
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
+    if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):
+        return elsewhere
     wanted = f"Create an environment with a Python that {meant} has wheels for."
     if seen(environment, "python-no-wheel", *_OF_32_BITS):
         wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use uv's 64-bit one."

@@ -33,7 +33,7 @@ from envkit.checks.nvidia_driver.dkms import (
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, of_akmods
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, newer_kernel, of_akmods
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ _OPERATOR = (
 def _headers(environment: Environment, matrix: Matrix) -> Remedy:
     if "gpu-operator" in managers(environment):
         return remedy(environment, _OPERATOR, "restart-driver-pods")
+    if given := newer_kernel(environment, _older_kernel(environment)):
+        return given
     advice = (
         "Install the headers of the running kernel and build the module. If the archive no longer has them, upgrade "
         "kernel and headers together by their metapackages (Debian: linux-image-amd64 linux-headers-amd64; Ubuntu: "

@@ -30,6 +30,7 @@ from envkit.checks.nvidia_driver.driver_state import (
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
 from envkit.checks.nvidia_driver.image_libraries import host_libraries_first
 from envkit.checks.nvidia_driver.packages import by_runfile
+from envkit.checks.nvidia_driver.stale_libraries import without_package
 from envkit.model import Environment, MachineKind, Message, Problem
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
             "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
             "container."
         )
+    if own := without_package(environment):
+        return own
     if two := seen(environment, "driver-library-mismatch", "modeset"):
         return _one_module(environment, two[0])
     if half := half_upgraded(environment):

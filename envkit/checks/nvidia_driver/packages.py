@@ -16,7 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import installed
-from envkit.checks.nvidia_driver.stale_libraries import without_stale
+from envkit.checks.nvidia_driver.stale_libraries import without_package, without_stale
 from envkit.model import Environment, Problem, SystemPackage
 
 if TYPE_CHECKING:
@@ -186,6 +186,8 @@ def _library_versions(environment: Environment) -> dict[str, str]:
 
 def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     version = installed(environment)
+    if own := without_package(environment):
+        return own
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     given = remedy(
         environment,

@@ -22,8 +22,20 @@ _ID = "open-module-on-pre-turing"
 _WITHOUT_GSP = "This GPU has no GSP, which the open module needs (Turing and newer have one)."
 
 
+_OF_AN_AMI = (
+    f"{_WITHOUT_GSP} On AWS, the driver is part of the machine image (AMI), and what is changed on a node by hand is "
+    "lost when the node is replaced. Use the previous release of the AMI, which worked, or one with the proprietary "
+    "module (among AWS's Deep Learning AMIs, those with Proprietary Nvidia Driver in their names); a managed node "
+    "group cannot go back, so create a new one with that AMI and delete the other. Or move to instances whose GPU is "
+    "Turing or newer: g4dn, g5, g6."
+)
+
+
 def proprietary_flavor(environment: Environment, matrix: Matrix) -> Remedy:
-    """By whatever installed the driver: akmods, NVIDIA's installer, or packages of the branch that is there."""
+    """By whatever installed the driver: akmods, an image, NVIDIA's installer, or packages of the branch that is
+    there."""
+    if seen(environment, _ID, "detail-ami"):
+        return Remedy(_OF_AN_AMI)
     if "akmods" in managers(environment):
         advice = "Let akmods build the proprietary flavor; the driver's branch must support this GPU."
         return remedy(environment, advice, "akmods-proprietary", "reboot")

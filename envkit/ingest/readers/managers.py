@@ -20,6 +20,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b|\buv\.lock\b", re.MULTILINE),
         ("uv ", "tool.uv", "uv.lock"),
     ),
+    "uv-tool": (regex(_PROMPT + r"uv(?: tool install|x) [\"'\w]", re.MULTILINE), ("uv tool install", "uvx ")),
+    "pipx": (regex(_PROMPT + r"pipx (?:install|run|inject) ", re.MULTILINE), ("pipx ",)),
     "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) |\buv venv\b", re.MULTILINE), ("uv pip", "uv venv")),
     "poetry": (
         regex(
@@ -179,6 +181,31 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             re.MULTILINE,
         ),
         ("upyter", "!pip", "%pip", "]: ", "notebook cell"),
+    ),
+    "rented-pod": (
+        regex(
+            r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
+            r"|\bpod on a GPU rental\b"
+        ),
+        (
+            "unPod",
+            "unpod",
+            "ast.ai",
+            "TensorDock",
+            "Paperspace",
+            "JarvisLabs",
+            "AutoDL",
+            "SaladCloud",
+            "pod on a GPU rental",
+        ),
+    ),
+    "kata": (
+        regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),
+        ("ata ", "kata-"),
+    ),
+    "llamafactory": (
+        regex(r"\b(?:llamafactory|LLaMA-?Factory)\b", re.IGNORECASE),
+        ("llamafactory", "LLaMA-Factory", "LLaMAFactory", "LlamaFactory", "LLaMa-Factory"),
     ),
     "lxd": (
         regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b"),
