@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
-from envkit.checks.cuda.needless_targets import cudnn_beside, without_target
-from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
+from envkit.checks.cuda.nvcc_ages import DROPPED, no_longer, not_yet, refused_target
+from envkit.checks.cuda.target_remedies import for_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, Command, export, run
+from envkit.checks.engine.command import PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -19,7 +19,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
-from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
+from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, HostCompiler
 from envkit.tables.codes import limit as limit_of
@@ -108,11 +108,11 @@ def _newer_instead(
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     target = refused_target(environment, "nvcc-too-old-for-gpu") or not_yet(environment, matrix)
-    return _for_target(environment, matrix, target, dropped=False)
+    return for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(environment, matrix, refused_target(environment, DROPPED), dropped=True)
+    return for_target(environment, matrix, refused_target(environment, DROPPED), dropped=True)
 
 
 _NEW_GCC = Fault(
@@ -256,78 +256,6 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
     yield from _targets(environment, matrix, _DROPPED)
 
 
-def _for_target(environment: Environment, matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
-    from envkit.compat.gpu import target_span
-
-    said = (
-        "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
-        "installed side by side."
-    )
-    if dropped:
-        said = (
-            "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
-            "fresh directory."
-        )
-    own = capability_of_target(target)
-    if own is None:
-        return Remedy(said)
-    if needless := without_target(environment, matrix, target):
-        return needless
-    first, last = target_span(own, matrix)
-    if not dropped and (there := _there(environment, first, last)):
-        return there
-    fitting = last if dropped else _of_framework(environment, first, last)
-    limit = toolkit_row(fitting, matrix) if fitting else None
-    gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
-    link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
-    if fitting and link:
-        return Remedy(
-            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link at "
-            "the new toolkit; to undo it, point it back.",
-            (
-                *install_cuda(environment, fitting),
-                run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),
-            ),
-        )
-    if fitting is None:
-        return Remedy(f"{said}{gcc}")
-    cudnn = cudnn_beside(environment, matrix, fitting)
-    with_it = (
-        f" The build also uses cuDNN, which has to be one for the new CUDA: the command installs {cudnn} too; the "
-        "build must find that one, not an older one in /usr/include."
-        if cudnn
-        else ""
-    )
-    return Remedy(f"{said}{gcc}{with_it}", install_cuda(environment, fitting, cudnn))
-
-
-def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
-    """The remedy where the text shows a toolkit that knows the GPU: it is not the first one on PATH."""
-    roots = {message.values["root"] for message in seen(environment, "nvcc-too-old-for-gpu", "detail-there")}
-    known_ones = {version: root for root in roots if (version := Version.find(root.rpartition("-")[2])) is not None}
-    fitting = [one for one in known_ones if first and one >= first and (last is None or one.release(2) <= last)]
-    if not fitting:
-        return None
-    root = known_ones[max(fitting)]
-    return remedy(
-        environment,
-        f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
-        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
-        "fresh build directory.",
-        "use-toolkit",
-        root=root,
-    )
-
-
-def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
-    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; otherwise the first."""
-    built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
-    fitting = [
-        cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)
-    ]
-    return max(fitting, default=first)
-
-
 def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
     """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
     evidence = message_evidence(environment, seen(environment, DROPPED))
@@ -341,7 +269,7 @@ def _left_behind(environment: Environment, matrix: Matrix, fault: Fault, target:
     evidence = message_evidence(environment, seen(environment, _OLD_NVCC.id))
     if fault is _OLD_NVCC:
         return ok(f"nvrtc no longer supports sm_{target}: see the other check", evidence=evidence)
-    remedy = _for_target(environment, matrix, target, dropped=True)
+    remedy = for_target(environment, matrix, target, dropped=True)
     return fault.found(evidence, title=f"nvrtc no longer supports the target sm_{target}", remedy=remedy)
 
 

@@ -86,7 +86,6 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     if not versions and (given := for_program(environment, matrix)):
         return given
-    # Where nothing tells the release, PyTorch itself is asked.
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
     again = "then build again in the same shell"
     return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}; {again}.", toolkit)
@@ -234,9 +233,8 @@ def _point_home(environment: Environment, matrix: Matrix, cuda: Version | None) 
     fitting = [item for item in toolkits(environment) if item.version.major == cuda.major and item.has_nvcc]
     if fitting:
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
-        return remedy(
-            environment, "Use the matching toolkit for this shell:", "use-toolkit", root=best.real_path or best.path
-        )
+        root = best.real_path or best.path
+        return remedy(environment, "Use the matching toolkit for this shell:", "use-toolkit", root=root)
     if managed_by(environment, "no-root", *QUEUES) and (own := in_home(environment, matrix, cuda)):
         return own
     return Remedy(

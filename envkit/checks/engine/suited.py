@@ -8,11 +8,11 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, fixed, run
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.place import by_own_python, in_place, is_pip
+from envkit.checks.engine.place import by_landlord, by_own_python, in_place, is_pip
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.engine.toolkit_driver import words_on_driver
 from envkit.checks.gpu.gpus import gpus_of
@@ -51,27 +51,9 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
 }
 
 
-_OF_THE_LANDLORD = regex(
-    r"--gpu-reset|\bsudo reboot\b|\bmodprobe\b|\bdkms\b|\bnvidia-driver|\bsystemctl\b|\brmmod\b|\bdmesg\b"
-    r"|/etc/modprobe\.d"
-)
-_RENTED = (
-    "This needs the host, which you cannot change from a rented pod, and restarting the pod keeps the same machine: "
-    "save your results, terminate the pod, and start a new one on another machine (a network volume keeps the data). "
-    "Send the provider the message and the GPU's UUID, which the command prints. What helps on the host:"
-)
-
-
-def _by_landlord(environment: Environment, given: Remedy) -> Remedy:
-    """Without what only the owner of the machine can do, for whoever rents a container on it."""
-    if not managed_by(environment, "rented-pod") or not any(_OF_THE_LANDLORD.search(one.line) for one in given.steps):
-        return given
-    return Remedy(f"{_RENTED} {given.advice}", (fixed("nvidia-smi --query-gpu=name,serial,uuid --format=csv"),))
-
-
 def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
-    if (owned := _by_landlord(environment, given)) is not given:
+    if (owned := by_landlord(environment, given)) is not given:
         return owned
     given = by_own_python(environment, in_place(environment, given))
     given = _inside(environment, _by_project(environment, _by_system(environment, given)))

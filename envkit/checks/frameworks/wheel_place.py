@@ -45,8 +45,7 @@ _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
-    """The newest Python for which the release that the message names has wheels, otherwise that of the newest
-    release."""
+    """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
@@ -57,11 +56,13 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
         )
-    name = framework_of(environment, matrix, messages)
+    listed = _listed(environment, matrix) if not messages else None
+    name = listed.name if listed is not None else framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
     version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
     builds = matrix.builds(name)
     asked = Version.find(version) if framework and package in framework.packages else None
+    asked = release(listed.version) if listed is not None else asked
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
     if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):
@@ -235,6 +236,12 @@ def _unbuilt(python: PythonEnvironment, own: Version, matrix: Matrix) -> Framewo
         if built and own not in built:
             return framework
     return None
+
+
+def _listed(environment: Environment, matrix: Matrix) -> FrameworkInstall | None:
+    """The framework that is only listed, in a release without a wheel for the Python that is told with it."""
+    pythons = ((python, python.version.release(2)) for python in judged(environment) if python.version is not None)
+    return next((found for python, own in pythons if (found := _unbuilt(python, own, matrix))), None)
 
 
 def _sif(environment: Environment) -> str:

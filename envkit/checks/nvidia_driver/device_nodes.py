@@ -17,6 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
+from envkit.checks.nvidia_driver.device_modes import decimal_mode
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import DeviceNode, Environment, MachineKind
@@ -53,23 +54,8 @@ _NO_NODES = Fault(
 )
 
 
-def _decimal_mode(environment: Environment) -> Remedy | None:
-    """The remedy where the module reads a mode that was meant as octal as a decimal number; otherwise None."""
-    mode = named(seen(environment, "device-node-permission", "detail-decimal"), "mode")
-    if mode is None:
-        return None
-    return remedy(
-        environment,
-        f"The module reads NVreg_DeviceFileMode={mode} as a decimal number, which is mode {int(mode):o}: without the "
-        f"leading 0, the device files get rights that keep everybody but root out, and no group helps. The first "
-        f"command writes 0{mode} instead (the old file is kept with the suffix .bak); the second opens the files at "
-        "once. The option takes effect when the module is loaded again, which a reboot does.",
-        "open-mode-anew",
-    )
-
-
 def _join(environment: Environment, matrix: Matrix) -> Remedy:
-    if decimal := _decimal_mode(environment):
+    if decimal := decimal_mode(environment):
         return decimal
     group = named(seen(environment, "device-node-permission", "detail-group"), "group")
     if group is None:
@@ -309,7 +295,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
             [*nodes, *refused], title="This user is not allowed to open the GPU", remedy=_joined(owner)
         )
     groups |= {owner} - {None, "root"} if owner and not owner.isdigit() else set()
-    if decimal := _decimal_mode(environment):
+    if decimal := decimal_mode(environment):
         title = "The device files have the wrong mode"
         return _CLOSED.found([*nodes, *refused], title=title, remedy=decimal)
     return _CLOSED.found(

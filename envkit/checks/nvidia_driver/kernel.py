@@ -71,11 +71,8 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
     follow = debian_flavor(environment)
-    lasting = (
-        " The last command also installs the headers of future kernels, so that this does not happen again."
-        if follow
-        else ""
-    )
+    words = " The last command also installs the headers of future kernels, so that this does not happen again."
+    lasting = words if follow else ""
     advice = f"Build the module for the running kernel.{older}{lasting}"
     return remedy(environment, advice, "kernel-headers", "build-module", "headers-follow", flavor=follow)
 

@@ -1,4 +1,4 @@
-"""A target that nvcc refuses and no GPU here needs; and the cuDNN that a build with another toolkit needs beside it."""
+"""What to do about a target that nvcc refuses: another toolkit, with its cuDNN, or a build without the target."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from envkit.base.sentences import series
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target, newest_possible
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
-from envkit.checks.engine.command import TARGETS, run
+from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.command import PATH, TARGETS, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import capable_gpus
+from envkit.checks.frameworks.installs import capable_gpus, installs
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -95,3 +96,76 @@ def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Ver
         if row.cuda is not None and row.cuda.release(2) == cuda.release(2) and row.version.major == own.major
     ]
     return max(rows, default=None)
+
+
+def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
+    """Another toolkit, or the one that is there already; without the target where no GPU here needs it."""
+    from envkit.compat.gpu import target_span
+
+    said = (
+        "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
+        "installed side by side."
+    )
+    if dropped:
+        said = (
+            "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
+            "fresh directory."
+        )
+    own = capability_of_target(target)
+    if own is None:
+        return Remedy(said)
+    if needless := without_target(environment, matrix, target):
+        return needless
+    first, last = target_span(own, matrix)
+    if not dropped and (there := _there(environment, first, last)):
+        return there
+    fitting = last if dropped else _of_framework(environment, first, last)
+    limit = toolkit_row(fitting, matrix) if fitting else None
+    gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
+    link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
+    if fitting and link:
+        return Remedy(
+            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link at "
+            "the new toolkit; to undo it, point it back.",
+            (
+                *install_cuda(environment, fitting),
+                run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),
+            ),
+        )
+    if fitting is None:
+        return Remedy(f"{said}{gcc}")
+    cudnn = cudnn_beside(environment, matrix, fitting)
+    with_it = (
+        f" The build also uses cuDNN, which has to be one for the new CUDA: the command installs {cudnn} too; the "
+        "build must find that one, not an older one in /usr/include."
+        if cudnn
+        else ""
+    )
+    return Remedy(f"{said}{gcc}{with_it}", install_cuda(environment, fitting, cudnn))
+
+
+def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
+    """The remedy where the text shows a toolkit that knows the GPU: it is not the first one on PATH."""
+    roots = {message.values["root"] for message in seen(environment, "nvcc-too-old-for-gpu", "detail-there")}
+    known_ones = {version: root for root in roots if (version := Version.find(root.rpartition("-")[2])) is not None}
+    fitting = [one for one in known_ones if first and one >= first and (last is None or one.release(2) <= last)]
+    if not fitting:
+        return None
+    root = known_ones[max(fitting)]
+    return remedy(
+        environment,
+        f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
+        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
+        "fresh build directory.",
+        "use-toolkit",
+        root=root,
+    )
+
+
+def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
+    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; otherwise the first."""
+    built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
+    fitting = [
+        cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)
+    ]
+    return max(fitting, default=first)
