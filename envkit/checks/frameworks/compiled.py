@@ -108,8 +108,8 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
         "alone)"
     )
     return Remedy(
-        f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
-        f"prebuilt code that has none for compute capability {capability or 'of this GPU'}, and without its source pip "
+        f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} "
+        f"{'comes' if len(names) == 1 else 'come'} with prebuilt code that has none for compute capability {capability or 'of this GPU'}, and without its source pip "
         f"cannot compile it. {other}. An older release of {those} may still include it."
     )
 
