@@ -119,7 +119,9 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
     if library.endswith(".so") or not tells_framework(environment, matrix, messages):
         return Remedy(
             "It is part of the CUDA toolkit: install the release that the program was built for alongside any other, "
-            "or use the program's build for the release installed here. The libraries that the loader finds now:",
+            "or use the program's build for the release installed here. If the library is in the program's own folder, "
+            "the loader does not look there: start the program from a shell in which LD_LIBRARY_PATH names that "
+            "folder. The libraries that the loader finds now:",
             () if on_windows(environment) else (fixed("ldconfig -p"),),
         )
     why = "No wheel provides it: install a framework build that matches the installed CUDA, or the other way around."

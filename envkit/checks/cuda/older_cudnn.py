@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels
 from envkit.checks.cuda.libraries import uses
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_NUMBER = regex(r"(?P<major>\d{1,2})(?P<minor>\d)(?P<patch>\d\d)")
+
+
+def cudnn_version(told: str | None) -> Version | None:
+    """The version that a message names, 5.1.10 for cuDNN's own number 5110."""
+    number = _NUMBER.fullmatch(told or "")
+    if number is None:
+        return Version.find(told or "")
+    return Version.of(int(number["major"]), int(number["minor"]), int(number["patch"]))
+
+
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
@@ -27,7 +39,7 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
         advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
         guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
         return without_folders(environment, advice, guilty, "cuda")
-    built = Version.find(named(seen(environment, "cudnn-older-than-build"), "built") or "")
+    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built"))
     if caffe := _without_cudnn(environment):
         return caffe
     if seen(environment, "cudnn-older-than-build", "detail-cupy", "detail-cupy-import"):

@@ -53,16 +53,14 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     if by_name := _by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name
     if package and framework_by_package(matrix, package) is None:
-        return Remedy(
-            f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
-        )
+        return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
     listed = _listed(environment, matrix) if not messages else None
-    name = listed.name if listed is not None else framework_of(environment, matrix, messages)
+    name = listed.name if listed else framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
     version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
     builds = matrix.builds(name)
     asked = Version.find(version) if framework and package in framework.packages else None
-    asked = release(listed.version) if listed is not None else asked
+    asked = release(listed.version) if listed else asked
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
     if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):

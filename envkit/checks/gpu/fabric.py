@@ -51,9 +51,10 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     if not installed and version is None:
         return remedy(
             environment,
-            "Install the Fabric Manager package whose version exactly matches the driver (the command below prints "
-            "it), and start its service: sudo systemctl enable --now nvidia-fabricmanager.",
-            "driver-version",
+            "Install the Fabric Manager package whose version exactly matches the loaded driver, and start it. The "
+            "driver stays as it is; when you update it, update both together.",
+            "fabric-manager-of-module",
+            "start-fabric-manager",
         )
     actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
     summary = (

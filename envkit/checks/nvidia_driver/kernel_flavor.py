@@ -43,6 +43,19 @@ def debian_flavor(environment: Environment) -> str:
     return match["flavor"] if match and release is not None and release.id == "debian" else ""
 
 
+def dkms_off(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where the service that builds modules for new kernels is switched off."""
+    if not seen(environment, "module-missing-for-running-kernel", "detail-dkms-disabled"):
+        return None
+    return remedy(
+        environment,
+        "dkms.service, which builds the modules for a new kernel at boot, is disabled: enable it, and build the module "
+        f"for the running kernel now (its headers or devel package must be installed), then restart.{older}",
+        "dkms-at-boot",
+        "reboot",
+    )
+
+
 def of_akmods(environment: Environment, older: str) -> Remedy | None:
     """The remedy where akmods builds the driver's module: dkms would build a second one."""
     if not managed_by(environment, "akmods") and not seen(

@@ -135,6 +135,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     _OVERLAP,
     layer=Layer.KERNEL_MODULE,
     rank=22,
+    explained_by=("driver-baked-into-image",),
     fix="Remove one of them completely, then reinstall the other. Run CUDA runfiles with --toolkit only.",
     elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import FILE, fixed, run
+from envkit.checks.engine.command import FILE, TARGET, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
@@ -34,6 +34,8 @@ _OF_AN_AMI = (
 def proprietary_flavor(environment: Environment, matrix: Matrix) -> Remedy:
     """By whatever installed the driver: akmods, an image, NVIDIA's installer, or packages of the branch that is
     there."""
+    if image := _image(environment):
+        return image
     if seen(environment, _ID, "detail-ami"):
         return Remedy(_OF_AN_AMI)
     if "akmods" in managers(environment):
@@ -47,6 +49,21 @@ def proprietary_flavor(environment: Environment, matrix: Matrix) -> Remedy:
         f"{_WITHOUT_GSP} Install the proprietary flavor of a branch that supports this GPU.",
         "driver-branch",
         branch=_branch(environment, matrix),
+    )
+
+
+def _image(environment: Environment) -> Remedy | None:
+    """The same image with the other module, for a system whose /usr is an image; None for others."""
+    message = seen(environment, _ID, "detail-image")
+    name = named(message, "image")
+    if name is None:
+        return None
+    other = f"{name.replace('-nvidia-open', '-nvidia')}{named(message, 'tag') or ''}"
+    return Remedy(
+        f"{_WITHOUT_GSP} The image {name.rpartition('/')[2]} has the open module: rebase to the same image with the "
+        "proprietary one, and restart. Until then, the previous deployment still works (rpm-ostree rollback). If the "
+        "project no longer offers that image, stay on the last deployment that had it (rpm-ostree pin).",
+        (run("rpm-ostree", "rebase", TARGET(other)), fixed("systemctl reboot")),
     )
 
 

@@ -21,6 +21,13 @@ _SHARE = 0.7  # of a card's power, which a weak supply often still carries
 _CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
 
 
+_OPEN_ONLY = (
+    "The card is fine: this release of the open kernel module starts only data-center GPUs unless an option allows "
+    "others, as its message says. Set that option and restart, or install the proprietary module of the same release, "
+    "or a newer branch, whose open module supports this card (Turing or newer) without the option."
+)
+
+
 def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     """The log first: it is gone with the power."""
     saved = (
@@ -93,6 +100,8 @@ def _open_module(environment: Environment, matrix: Matrix) -> bool:
 
 def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
     """What the kernel log says before the failure, and what there is to check on a card or a module."""
+    if seen(environment, "rm-init-adapter-failed", "detail-open-only"):
+        return remedy(environment, _OPEN_ONLY, "open-on-any-gpu", "reboot")
     power = seat_words(environment, "power cables and ", "")
     last = seat_words(environment, "try the card in another machine.", f"contact the vendor: {BARE}.")
     return remedy(

@@ -208,8 +208,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("llamafactory", "LLaMA-Factory", "LLaMAFactory", "LlamaFactory", "LLaMa-Factory"),
     ),
     "lxd": (
-        regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b"),
-        ("lxc ", "LXD", "LXC "),
+        regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b|\braw\.qemu\b"),
+        ("lxc ", "LXD", "LXC ", "raw.qemu"),
     ),
     "systemd-boot": (
         regex(r"\bProduct: systemd-boot\b|\b[Uu]sing systemd-boot\b|\bto systemd-boot\b"),
@@ -220,8 +220,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("AWS", "EC2", "EKS", "large", ".compute.internal"),
     ),
     "laptop": (
-        regex(r"\b[Ll]aptop\b|\b[Nn]otebook with\b|\bMax-Q\b"),
-        ("aptop", "otebook with", "Max-Q"),
+        regex(r"\b[Ll]aptop\b|\b[Nn]otebook with\b|\bMax-Q\b|\bThinkPad\b|\bGeForce MX\d{3}\b"),
+        ("aptop", "otebook with", "Max-Q", "ThinkPad", "GeForce MX"),
     ),
     "no-root": (
         regex(
