@@ -116,8 +116,9 @@ def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
         environment,
         f"Leave the driver's packages{named_one} out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead "
         "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's "
-        f"driver.{by_runtime} Until then, the command makes an image without the driver's files, without-driver; the "
-        "same RUN line as the last step of the Dockerfile does that for good.",
+        f"driver.{by_runtime} Or, as the last step of the Dockerfile: RUN rm -f "
+        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*. The command makes such an image, "
+        "without-driver, of the one that fails (on Windows, use the RUN line).",
         "image-without-driver",
     )
 

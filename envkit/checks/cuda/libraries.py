@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry
+from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
@@ -116,6 +116,8 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             "build."
         )
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
+    if library.endswith(".so") and (own := toolkit_of_wheels(environment, matrix)):
+        return own
     if library.endswith(".so") or not tells_framework(environment, matrix, messages):
         return Remedy(
             "It is part of the CUDA toolkit: install the release that the program was built for alongside any other, "

@@ -13,7 +13,7 @@ from envkit.checks.engine.command import PATH, TARGETS, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs
 from envkit.model import Environment
 
@@ -98,6 +98,27 @@ def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Ver
     return max(rows, default=None)
 
 
+def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Remedy:
+    """Where no GPU is known: the list of a project is more often too long than the GPU that old."""
+    from envkit.compat.gpu import target_span
+
+    own = capability_of_target(target)
+    last = target_span(own, matrix)[1] if own is not None else None
+    limit = toolkit_row(last, matrix) if last else None
+    gcc = f"; it accepts GCC up to {limit.gcc_max.major}" if limit and limit.gcc_max else ""
+    older = (
+        f" the last toolkit that compiles for it is {last} (envkit install --cuda {last} --run{gcc})" if last else ""
+    )
+    return Remedy(
+        f"This toolkit no longer compiles for sm_{target}. Unless your GPU has compute capability {own}, keep the "
+        f"toolkit and take compute_{target} and sm_{target} out of the build's list of architectures, which needs only your "
+        "own GPU's: CUDA_ARCH in a Makefile.config, CUDA_ARCH_BIN or CMAKE_CUDA_ARCHITECTURES for CMake, "
+        "TORCH_CUDA_ARCH_LIST for extensions of PyTorch (the command finds the places; a subproject may have its own). "
+        f"Then build again in an empty directory. If your GPU is that old,{older}.",
+        steps(environment, "find-target", number=target),
+    )
+
+
 def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
     """Another toolkit, or the one that is there already; without the target where no GPU here needs it."""
     from envkit.compat.gpu import target_span
@@ -106,6 +127,8 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
         "installed side by side."
     )
+    if dropped and not capable_gpus(environment, matrix):
+        return _unless_needed(environment, matrix, target)
     if dropped:
         said = (
             "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "

@@ -283,7 +283,8 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
         place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
     )
     root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
-    lines = said(environment, "libstdcxx-too-old")
+    full = seen(environment, "libstdcxx-too-old", "detail-required")
+    lines = " ".join((said(environment, "libstdcxx-too-old"), *(message.text for message in full)))
     if _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
         advice = "The system's libstdc++ was loaded: update the one in the conda environment, and load it first."
         return remedy(environment, advice, "conda-libstdcxx-here")

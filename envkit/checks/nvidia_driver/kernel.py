@@ -132,8 +132,8 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "
             "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
             "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions after every driver "
-            "or kernel update, with the kernel's scripts/sign-file and a key in the firmware's own list (db); or install "
-            f"shim and enroll the key. {_STOPS}",
+            "or kernel update, with the kernel's scripts/sign-file and a key in the firmware's own list (db); or "
+            f"install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
     fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names

@@ -23,8 +23,14 @@ def newer_kernel(environment: Environment, older: str) -> Remedy | None:
     flavor = _DEBIAN_OR_UBUNTU.fullmatch(kernel)
     by_name = {"debian": flavor["flavor"]} if flavor else {}
     packages = next((name for name in families(environment) if name in ("debian", "rhel", "yum")), "debian")
-    if not gone or not kernel or (packages == "debian" and not by_name):
+    if not gone or not kernel[:1].isdigit():
         return None
+    if packages == "debian" and not by_name:
+        return Remedy(
+            f"The repositories have no headers for kernel {kernel}, because it is not a kernel of this distribution: "
+            "install the headers from where the kernel came from (the provider, or the project that builds it), or "
+            f"boot a kernel of the distribution, for which they are there.{older}"
+        )
     return remedy(
         environment,
         f"The repositories no longer have the headers of kernel {kernel}, because this system is older than the "
