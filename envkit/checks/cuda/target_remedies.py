@@ -111,8 +111,8 @@ def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Rem
     )
     return Remedy(
         f"This toolkit no longer compiles for sm_{target}. Unless your GPU has compute capability {own}, keep the "
-        f"toolkit and take compute_{target} and sm_{target} out of the build's list of architectures, which needs only your "
-        "own GPU's: CUDA_ARCH in a Makefile.config, CUDA_ARCH_BIN or CMAKE_CUDA_ARCHITECTURES for CMake, "
+        f"toolkit and take compute_{target} and sm_{target} out of the build's list of architectures, which needs only "
+        "that of your GPU: CUDA_ARCH in a Makefile.config, CUDA_ARCH_BIN or CMAKE_CUDA_ARCHITECTURES for CMake, "
         "TORCH_CUDA_ARCH_LIST for extensions of PyTorch (the command finds the places; a subproject may have its own). "
         f"Then build again in an empty directory. If your GPU is that old,{older}.",
         steps(environment, "find-target", number=target),
