@@ -158,6 +158,14 @@ def _with_own_python(environment: Environment, matrix: Matrix) -> Remedy:
             "to yourself first: sudo chown -R $USER . in this directory.",
             (run(*words),),
         )
+    if seen(environment, "pip-belongs-to-other-python", "detail-store"):
+        return Remedy(
+            "On Windows, python3 is the Microsoft Store's Python, whatever environment is active: the package was "
+            "installed there, and runs there. In the activated environment, write python instead (where python must "
+            "list the environment's first), and install and start with it. To switch the alias off: Settings > Apps > "
+            "Advanced app settings > App execution aliases.",
+            (fixed("python -m pip install PACKAGE"), fixed("python -m pip list")),
+        )
     return Remedy("Install with the Python that runs the program.", (fixed("python -m pip install PACKAGE"),))
 
 

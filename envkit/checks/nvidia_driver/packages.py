@@ -68,7 +68,9 @@ _MIXED = Fault(
     remedy="Choose one source and repair the packages. The third command only shows what the last one would do; if "
     "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages. "
     "If dpkg stops because it is trying to overwrite a file of another package, remove that package first: `sudo dpkg "
-    "--remove --force-depends PACKAGE`.",
+    "--remove --force-depends PACKAGE`. If they still block each other, remove all of the driver (sudo apt-get purge "
+    "'nvidia-driver-*' 'nvidia-dkms-*' 'nvidia-kernel-*' 'nvidia-utils-*' 'libnvidia-compute-*' cuda-drivers), disable "
+    "the other source, and install the driver again from the one that stays.",
     actions=("repair-packages",),
 )
 _RELEASE = regex(r"(?:\d:)?(?P<release>\d{3}(?:\.\d{2,3}){1,2})-")
