@@ -110,6 +110,17 @@ class PrebuiltWheels:
     sources: tuple[str, ...]
 
 
+@table("package_indexes.csv", "package", "cuda")
+@record
+class PackageIndex:
+    """The index on which a project has its package for another CUDA than on PyPI."""
+
+    package: str
+    cuda: Version
+    index_url: str
+    sources: tuple[str, ...]
+
+
 @table("package_breaks.csv", "package", "versions", "beside")
 @record
 class PackageBreak:

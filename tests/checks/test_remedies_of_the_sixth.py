@@ -76,3 +76,9 @@ def test_an_option_goes_into_the_command_of_the_text(started: str, expected: tup
     step = Command(shell="docker run --gpus all --shm-size=8g IMAGE")
     printed = "\n".join(suited(parse_text(f"$ {started}\n"), Remedy("Do it.", (step,))).commands)
     assert [part for part in expected if part not in printed] == []
+
+
+def test_a_framework_that_is_only_listed_gets_a_python_with_its_wheels() -> None:
+    given = told("Python 3.12\npip install torch==1.13.1\n", "python-no-wheel")
+    assert "PyTorch 1.13.1 has wheels" in given.advice
+    assert "uv venv --python 3.11" in given.commands

@@ -17,6 +17,29 @@ if TYPE_CHECKING:
 _GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
 
 
+_WITH_FOLDER = fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi -L")
+_IN_RUN = (
+    "The specification is in /run/cdi, where this Podman does not look: pass that directory, which works at once, with "
+    "and without root. "
+)
+_BY_FILE = (
+    'For good, name it in /etc/containers/containers.conf: under [engine], cdi_spec_dirs = ["/etc/cdi", "/run/cdi"].'
+)
+_BY_NIX = (
+    "For good, set virtualisation.containers.containersConf.settings.engine.cdi_spec_dirs = [ "
+    '"/etc/cdi" "/run/cdi" ]; in configuration.nix, and run sudo nixos-rebuild switch.'
+)
+
+
+def _in_run(environment: Environment, text: str) -> bool:
+    """Whether the specification is only in the folder of the runtime; where the module of NixOS writes it."""
+    if "/run/cdi" in text or appliance(environment) == "nixos":
+        return True
+    return bool(seen(environment, "cdi-unresolvable", "detail-run-cdi")) and bool(
+        seen(environment, "cdi-unresolvable", "detail-podman")
+    )
+
+
 def specification(environment: Environment, matrix: Matrix) -> Remedy:
     """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
     text = said(environment, "cdi-unresolvable")
@@ -56,7 +79,10 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             "runtimeClassName: nvidia.",
             (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
         )
-    if seen(environment, "cdi-unresolvable", "detail-rootless") and "kubernetes" not in managers(environment):
+    if _in_run(environment, text):
+        return Remedy(_IN_RUN + (_BY_NIX if appliance(environment) == "nixos" else _BY_FILE), (_WITH_FOLDER,))
+    podman = environment.containers.podman.known or seen(environment, "cdi-unresolvable", "detail-podman")
+    if seen(environment, "cdi-unresolvable", "detail-rootless") and not podman:
         return remedy(
             environment,
             "The rootless Docker daemon has its own view of /etc and does not see the specification there. Write "
@@ -71,12 +97,6 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             "A specification names a device that no longer exists. Remove the old specifications from both "
             "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one.",
             "cdi-anew",
-        )
-    if "/run/cdi" in text or appliance(environment) == "nixos":  # whose module writes it there
-        return Remedy(
-            "The specification is in /run/cdi, where this engine does not look: pass that directory, or write the "
-            "specification to /etc/cdi (and again after every driver update).",
-            (fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),),
         )
     return Remedy(
         "Regenerate the CDI specification: it lists the driver's files as they were when it was written, so do this "

@@ -41,6 +41,14 @@ _BY_CLASS = Remedy(
 )
 
 
+_IN_TEMPLATE = Remedy(
+    "On Unraid, the container's template starts it: Docker tab, the container, Edit, Advanced View; add "
+    "--runtime=nvidia to Extra Parameters, set the variables NVIDIA_VISIBLE_DEVICES (all, or the GPU's UUID) and "
+    "NVIDIA_DRIVER_CAPABILITIES (all), and press Apply, which creates the container again. If the runtime nvidia is "
+    "unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
+)
+
+
 def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what starts the container; it has to be created again in any case."""
     names = managers(environment)
@@ -52,6 +60,8 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if "kubernetes" in names:
         return _BY_CLASS
+    if "unraid" in names:
+        return _IN_TEMPLATE
     if "compose" in names:
         return Remedy(
             "Under the service in the compose file, add deploy: {resources: {reservations: {devices: [{driver: nvidia, "
@@ -90,12 +100,34 @@ _NOT_GIVEN = Fault(
     impact="Nothing in this container can use a GPU.",
     remedy=_with_gpu,
 )
+
+
+def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
+    """Files of a driver in an image, by packages or left from a build with NVIDIA's runtime."""
+    package = named(seen(environment, "driver-baked-into-image", "detail-package"), "package")
+    named_one = f" ({package}, which another package requires)" if package else ""
+    by_runtime = (
+        " Files without a package remain where the image was built with nvidia as Docker's default runtime: remove "
+        "default-runtime from daemon.json on the machine that builds, and build the whole chain of images again."
+        if seen(environment, "driver-baked-into-image", "detail-default-runtime")
+        else ""
+    )
+    return remedy(
+        environment,
+        f"Leave the driver's packages{named_one} out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead "
+        "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's "
+        f"driver.{by_runtime} Or, as the last step of the Dockerfile: RUN rm -f "
+        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*. The command makes such an image, "
+        "without-driver, of the one that fails (on Windows, use the RUN line).",
+        "image-without-driver",
+    )
+
+
 _BAKED = Fault(
     "driver-baked-into-image",
     "The image contains its own driver",
     impact="The image's libcuda does not match the version of the host's kernel module.",
-    remedy="Leave the driver's packages out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead of "
-    "cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's driver.",
+    remedy=_without_its_own,
 )
 _LOST = Fault(
     "container-loses-gpu",

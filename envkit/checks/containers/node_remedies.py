@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.model import Environment
@@ -20,12 +20,19 @@ _SHARED = (
     "A rootful Docker on the same machine reads the same file, and its containers then get no device rules (NVML says "
     "Unknown Error): if you need both, use CDI for the rootless one instead."
 )
+_IN_LXC = (
+    "In an unprivileged LXC container, nobody may set device rules, not even its root: let NVIDIA's hook leave them "
+    "alone, by no-cgroups = true in /etc/nvidia-container-runtime/config.toml inside that container, where Docker "
+    "runs (first command). LXC itself already decides which devices are allowed."
+)
 _OF_NODES = {"k3s-node": ("k3s", "restart-k3s"), "rke2-node": ("RKE2", "restart-rke2")}
 
 
 def without_cgroups(environment: Environment, matrix: Matrix) -> Remedy:
     """By the toolkit's own command where its release has it, otherwise in the file."""
     own = environment.containers.container_toolkit.value or _told_toolkit(environment)
+    if seen(environment, "rootless-cgroups", "detail-lxc") or managed_by(environment, "lxd"):
+        return remedy(environment, _IN_LXC, "no-cgroups-by-hand", "restart-docker")
     old = own is not None and own < limit("container-toolkit-with-config-set")
     set_it = (
         steps(environment, "no-cgroups-by-hand")
@@ -40,7 +47,8 @@ def without_cgroups(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _told_toolkit(environment: Environment) -> Version | None:
     """The release that the toolkit's own log names."""
-    return Version.find(named(seen(environment, "rootless-cgroups", "detail-toolkit"), "version") or "")
+    lines = seen(environment, "rootless-cgroups", "detail-toolkit", "detail-package")
+    return Version.find(named(lines, "version") or named(lines, "told") or "")
 
 
 def by_runtime_class(environment: Environment) -> Remedy | None:

@@ -67,7 +67,10 @@ def _reach_windows(environment: Environment, matrix: Matrix) -> Remedy:
         "Windows 11, or to Windows 10 21H2 or later (Settings > Update & Security; winver shows the release). Then, "
         "in a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
     )
-    new = "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
+    new = (
+        "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver. If it began with a "
+        "preview build of Windows, install the next build, or go back to the one before (Settings > System > Recovery)."
+    )
     return Remedy(old if build else new, (fixed("wsl --update"), fixed("wsl --shutdown")))
 
 

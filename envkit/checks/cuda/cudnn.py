@@ -10,8 +10,9 @@ from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.cudnn_headers import headers, is_header
 from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
+from envkit.checks.cuda.dll_folders import unpacked_dlls
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
-from envkit.checks.cuda.older_cudnn import newer_cudnn
+from envkit.checks.cuda.older_cudnn import cudnn_version, newer_cudnn
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import known
@@ -67,6 +68,8 @@ def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     if is_header(library):
         return headers(environment, matrix, library)
     major = named(messages, "major") or named(messages, "dll") or ""
+    if unpacked := unpacked_dlls(environment):
+        return unpacked
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
 
@@ -263,8 +266,8 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     messages = seen(environment, "cudnn-older-than-build")
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
         have, need = named(messages, "loaded"), named(messages, "built")
-        loaded, built = Version.find(have or ""), Version.find(need or "")
-        known_pair = f"cuDNN {have} is loaded, but the framework was built with {need}" if have and need else ""
+        loaded, built = cudnn_version(have), cudnn_version(need)
+        known_pair = f"cuDNN {loaded} is loaded, but the framework was built with {built}" if loaded and built else ""
         shown = message_evidence(environment, messages)
         if loaded is not None and built is not None and loaded > built:
             yield skip(

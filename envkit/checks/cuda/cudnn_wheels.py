@@ -116,7 +116,9 @@ def _cuda_line(environment: Environment, matrix: Matrix, rows: list[CudnnRelease
     built = (build_of(environment, item.framework, matrix) for item in installs(environment))
     lines = {row.cuda.release(2) for row in built if row is not None and row.cuda is not None}
     toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
-    lines = lines or {toolkit.version.release(2) for toolkit in toolkits} or {row.cuda.release(2) for row in rows}
+    lines = lines or {toolkit.version.release(2) for toolkit in toolkits}
+    if not lines:  # the newest that this cuDNN was made for, which knows the most GPUs
+        return max((row.cuda.release(2) for row in rows), default=None)
     fitting = [line for line in lines if any(row.cuda == line for row in rows)]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry
+from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
@@ -116,10 +116,14 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             "build."
         )
         return fresh(environment, matrix, "mxnet", why, messages, any_python=True)
+    if library.endswith(".so") and (own := toolkit_of_wheels(environment, matrix)):
+        return own
     if library.endswith(".so") or not tells_framework(environment, matrix, messages):
         return Remedy(
             "It is part of the CUDA toolkit: install the release that the program was built for alongside any other, "
-            "or use the program's build for the release installed here. The libraries that the loader finds now:",
+            "or use the program's build for the release installed here. If the library is in the program's own folder, "
+            "the loader does not look there: start the program from a shell in which LD_LIBRARY_PATH names that "
+            "folder. The libraries that the loader finds now:",
             () if on_windows(environment) else (fixed("ldconfig -p"),),
         )
     why = "No wheel provides it: install a framework build that matches the installed CUDA, or the other way around."

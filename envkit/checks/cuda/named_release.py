@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers.jetson_wheels import jetson_wheel
+from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, VERSION, Command, run
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.built_here import built_here, named_extensions
 from envkit.checks.frameworks.installs import (
     build_of,
+    distribution,
     for_this_machine,
     installs,
     judged,
@@ -25,14 +28,19 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import Environment, MachineKind, PythonEnvironment
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageIndex
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
 _ID = "libcudart-missing"
-_IMPORTERS = ("detail-conv", "detail-mamba", "detail-flash")
+_IMPORTERS = ("detail-conv", "detail-mamba", "detail-flash", "detail-sgl")
 _BY_FOLDER = {"paddle": "paddlepaddle", "mxnet": "mxnet", "tensorflow": "tensorflow"}  # imported as, called
+_FOR_CUDA = regex(
+    r"^(?:cudf|cuml|cugraph|rmm|raft|pylibraft|numba-cuda|cuspatial|cuxfilter)[\w-]{0,20}-cu(?P<major>1[1-9])$"
+)
 _WITH_BUILDS = ("mxnet", "paddlepaddle")  # whose package names tell the CUDA that each is for
 
 
@@ -156,12 +164,36 @@ def of_other_cuda(environment: Environment, wanted: str, other: str) -> Remedy:
     names = [name for one in _IMPORTERS if (name := named(seen(environment, _ID, one), "package"))]
     extensions = named_extensions(" ".join(f"-packages/{name}/" for name in names))
     both = f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}."
+    if own := _on_index(environment, [name.replace("_", "-") for name in names], both, other):
+        return own
     if not extensions:
         return Remedy(f"{both} Install the program's build for the framework's CUDA, or give each its own environment.")
     return Remedy(
         f"{both} Compile {series(extensions)} for the framework's CUDA: this needs nvcc of CUDA {other}, and "
         "takes a while. A wheel of the project's release page is faster, if its name has that CUDA and torch.",
         built_here(environment, extensions),
+    )
+
+
+def _on_index(environment: Environment, names: list[str], both: str, other: str) -> Remedy | None:
+    """The same release of the package from the index that its project has for the framework's CUDA; None without."""
+    row = next((row for row in read(PackageIndex) if row.package in names and str(row.cuda.major) == other), None)
+    if row is None:
+        return None
+    python = named_python(environment)
+    item = distribution(python, row.package) or distribution(next(iter(judged(environment)), python), row.package)
+    wanted = f"{row.package}=={item.version.partition('+')[0]}" if item is not None else row.package
+    return Remedy(
+        f"{both} The index of the project of {row.package} has it for CUDA {other}: install it from there, in place of "
+        "the one from PyPI, and leave the framework as it is.",
+        (
+            pip(
+                python,
+                *("install", "--force-reinstall", "--no-deps"),
+                REQUIREMENT(wanted),
+                *("--index-url", URL(row.index_url)),
+            ),
+        ),
     )
 
 
@@ -185,4 +217,25 @@ def patched_by_poetry(environment: Environment, matrix: Matrix) -> Remedy | None
             run("poetry", "add", *words),
             run("poetry", "run", "python", "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())"),
         ),
+    )
+
+
+def toolkit_of_wheels(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """For a program that opens a library by its plain name: the newest toolkit of the CUDA that its packages are
+    for."""
+    names = [item.name for python in judged(environment) for item in python.distributions]
+    majors = {match["major"] for name in names if (match := _FOR_CUDA.search(name))}
+    most = environment.driver.driver_cuda_version.value
+    if len(majors) != 1 or on_windows(environment):
+        return None
+    rows = [row.version for row in matrix.toolkits if str(row.version.major) in majors]
+    fitting = [version for version in rows if most is None or version.major < most.major or version.release(2) <= most]
+    if not fitting:
+        return None
+    version = max(fitting).release(2)
+    return Remedy(
+        f"The program opens the library by its plain name, which only a toolkit has; its packages are for CUDA "
+        f"{next(iter(majors))}: install the newest toolkit of that line, which this driver runs, and let the loader "
+        "find it (for this shell; for good, in ~/.bashrc). Newer releases of these packages may not need it.",
+        (*install_cuda(environment, version), *steps(environment, "load-toolkit", root=f"/usr/local/cuda-{version}")),
     )

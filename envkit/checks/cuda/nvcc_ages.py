@@ -38,12 +38,12 @@ def not_yet(environment: Environment, matrix: Matrix) -> str:
     from envkit.compat.gpu import target_span
 
     target = refused_target(environment, DROPPED)
-    own, newest = capability_of_target(target), _newest_possible(environment, matrix)
+    own, newest = capability_of_target(target), newest_possible(environment, matrix)
     last = target_span(own, matrix)[1] if own is not None else None
     return target if newest is not None and last is not None and newest.release(2) <= last else ""
 
 
-def _newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
+def newest_possible(environment: Environment, matrix: Matrix) -> Version | None:
     """The toolkit that a build uses, otherwise the newest one that the text names, that is for the system, or that the
     driver runs.
     """
@@ -87,7 +87,7 @@ def no_longer(environment: Environment, matrix: Matrix) -> str:
         return ""
     asked = capability_of_target(named(said, "arch") or "")
     owns = [asked] if asked is not None else [own for _, own in capable_gpus(environment, matrix)]
-    newest = _newest_possible(environment, matrix) or _newest(matrix)
+    newest = newest_possible(environment, matrix) or _newest(matrix)
     lasts = [(last, own) for own in owns if (last := target_span(own, matrix)[1]) is not None]
     left = [own for last, own in lasts if last < newest.release(2)]
     return f"{left[0].major}{left[0].minor}" if left and len(left) == len(owns) else ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
-from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
+from envkit.checks.cuda.nvcc_ages import DROPPED, no_longer, not_yet, refused_target
+from envkit.checks.cuda.target_remedies import for_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, Command, export, run
+from envkit.checks.engine.command import PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -18,7 +19,8 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
-from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
+from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present
+from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, HostCompiler
 from envkit.tables.codes import limit as limit_of
 
@@ -106,11 +108,11 @@ def _newer_instead(
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     target = refused_target(environment, "nvcc-too-old-for-gpu") or not_yet(environment, matrix)
-    return _for_target(environment, matrix, target, dropped=False)
+    return for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(environment, matrix, refused_target(environment, DROPPED), dropped=True)
+    return for_target(environment, matrix, refused_target(environment, DROPPED), dropped=True)
 
 
 _NEW_GCC = Fault(
@@ -254,67 +256,6 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
     yield from _targets(environment, matrix, _DROPPED)
 
 
-def _for_target(environment: Environment, matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
-    from envkit.compat.gpu import target_span
-
-    said = (
-        "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
-        "installed side by side."
-    )
-    if dropped:
-        said = (
-            "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
-            "fresh directory."
-        )
-    own = capability_of_target(target)
-    if own is None:
-        return Remedy(said)
-    first, last = target_span(own, matrix)
-    if not dropped and (there := _there(environment, first, last)):
-        return there
-    fitting = last if dropped else _of_framework(environment, first, last)
-    limit = toolkit_row(fitting, matrix) if fitting else None
-    gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
-    link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
-    if fitting and link:
-        return Remedy(
-            f"{said}{gcc} The program calls {link}/bin/nvcc by its full path: the last command points that link at "
-            "the new toolkit; to undo it, point it back.",
-            (
-                *install_cuda(environment, fitting),
-                run("sudo", "ln", "-sfn", PATH(f"{link}-{fitting.release(2)}"), PATH(link)),
-            ),
-        )
-    return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
-
-
-def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:
-    """The remedy where the text shows a toolkit that knows the GPU: it is not the first one on PATH."""
-    roots = {message.values["root"] for message in seen(environment, "nvcc-too-old-for-gpu", "detail-there")}
-    known_ones = {version: root for root in roots if (version := Version.find(root.rpartition("-")[2])) is not None}
-    fitting = [one for one in known_ones if first and one >= first and (last is None or one.release(2) <= last)]
-    if not fitting:
-        return None
-    root = known_ones[max(fitting)]
-    return remedy(
-        environment,
-        f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
-        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
-        "fresh build directory.",
-        "use-toolkit",
-        root=root,
-    )
-
-
-def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
-    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; otherwise the first."""
-    built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
-    fitting = [
-        cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)
-    ]
-    return max(fitting, default=first)
-
-
 def _refused(environment: Environment, fault: Fault, target: str) -> Outcome:
     """What nvcc says of a target that it does not know yet, which one of the two checks reports."""
     evidence = message_evidence(environment, seen(environment, DROPPED))
@@ -328,13 +269,11 @@ def _left_behind(environment: Environment, matrix: Matrix, fault: Fault, target:
     evidence = message_evidence(environment, seen(environment, _OLD_NVCC.id))
     if fault is _OLD_NVCC:
         return ok(f"nvrtc no longer supports sm_{target}: see the other check", evidence=evidence)
-    remedy = _for_target(environment, matrix, target, dropped=True)
+    remedy = for_target(environment, matrix, target, dropped=True)
     return fault.found(evidence, title=f"nvrtc no longer supports the target sm_{target}", remedy=remedy)
 
 
 def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
-    from envkit.compat.gpu import target_span, toolkit_match
-
     place = build_nvcc(environment)
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
@@ -350,38 +289,53 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
         yield skip("there is no nvcc to compile with", evidence=[known(environment, "nvcc")])
     elif gpu_present(environment) is False:
         yield skip("there is no GPU to compile for")
+    elif seen(environment, "nvcc-vs-torch-mismatch"):
+        yield skip("the build asks for the nvcc of PyTorch's own CUDA: see nvcc-vs-torch-mismatch")
     elif row is None or not gpus:
         yield unknown("the toolkit's targets or the GPU's compute capability are not known")
     else:
-        for gpu, own in gpus:
-            match = toolkit_match(own, row)
-            first, last = target_span(own, matrix)
-            evidence = [
-                Evidence("nvcc", str(place[0]), place[1]),
-                Evidence("gpus.compute_capability", str(own), gpu.title),
-            ]
-            if match.value != ("dropped" if fault is _DROPPED else "too-new"):
-                yield ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
-            elif fault is _DROPPED:
-                yield fault.found(
-                    evidence,
-                    title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
-                    subject=gpu.subject,
-                    impact="Nothing that this toolkit compiles runs on that GPU.",
-                    remedy=Remedy(
-                        f"CUDA {last} is the last release that supports it.",
-                        install_cuda(environment, last) if last else (),
-                    ),
-                )
-            else:
-                yield fault.found(
-                    evidence,
-                    title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
-                    subject=gpu.subject,
-                    status=Status.WARN,
-                    impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
-                    remedy=Remedy(
-                        f"CUDA {first} is the first release that supports it.",
-                        install_cuda(environment, first) if first else (),
-                    ),
-                )
+        yield from (_of_gpu(environment, matrix, fault, gpu, own, place) for gpu, own in gpus)
+
+
+def _of_gpu(
+    environment: Environment,
+    matrix: Matrix,
+    fault: Fault,
+    gpu: SeenGpu,
+    own: ComputeCapability,
+    place: tuple[Version, str],
+) -> Outcome:
+    from envkit.compat.gpu import target_span, toolkit_match
+
+    row = toolkit_row(place[0], matrix)
+    assert row is not None, "only a toolkit of the table is compared"
+    match = toolkit_match(own, row)
+    first, last = target_span(own, matrix)
+    evidence = [
+        Evidence("nvcc", str(place[0]), place[1]),
+        Evidence("gpus.compute_capability", str(own), gpu.title),
+    ]
+    if match.value != ("dropped" if fault is _DROPPED else "too-new"):
+        return ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
+    if fault is _DROPPED:
+        return fault.found(
+            evidence,
+            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+            subject=gpu.subject,
+            impact="Nothing that this toolkit compiles runs on that GPU.",
+            remedy=Remedy(
+                f"CUDA {last} is the last release that supports it.",
+                install_cuda(environment, last) if last else (),
+            ),
+        )
+    return fault.found(
+        evidence,
+        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
+        subject=gpu.subject,
+        status=Status.WARN,
+        impact="Builds for this GPU's own target stop; PTX for an older target still runs.",
+        remedy=Remedy(
+            f"CUDA {first} is the first release that supports it.",
+            install_cuda(environment, first) if first else (),
+        ),
+    )

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels
 from envkit.checks.cuda.libraries import uses
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import NAME, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import folder_of, without_folders
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import judged
+from envkit.checks.frameworks.installs import judged, pip
 from envkit.model import Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+
+_NUMBER = regex(r"(?P<major>\d{1,2})(?P<minor>\d)(?P<patch>\d\d)")
+
+
+def cudnn_version(told: str | None) -> Version | None:
+    """The version that a message names, 5.1.10 for cuDNN's own number 5110."""
+    number = _NUMBER.fullmatch(told or "")
+    if number is None:
+        return Version.find(told or "")
+    return Version.of(int(number["major"]), int(number["minor"]), int(number["patch"]))
 
 
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
@@ -27,9 +39,11 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
         advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
         guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
         return without_folders(environment, advice, guilty, "cuda")
-    built = Version.find(named(seen(environment, "cudnn-older-than-build"), "built") or "")
+    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built"))
     if caffe := _without_cudnn(environment):
         return caffe
+    if seen(environment, "cudnn-older-than-build", "detail-cupy", "detail-cupy-import"):
+        return _without_cupy(environment)
     if built is not None and "colab" in managers(environment):
         return remedy(
             environment,
@@ -52,6 +66,26 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
             root=root,
         )
     return cudnn_for_build(environment, matrix, python, built)
+
+
+def _without_cupy(environment: Environment) -> Remedy:
+    """One process has one cuDNN, that of whatever loads it first: CuPy, which spaCy's GPU extra installs, has its
+    own."""
+    python = next(iter(judged(environment)), None) or PythonEnvironment("", None)
+    return Remedy(
+        "The older cuDNN comes with CuPy, which spacy[cuda…] installs: a process keeps the cuDNN that is loaded "
+        "first, so importing spaCy or CuPy before TensorFlow gives TensorFlow the older one. Without any installation: "
+        "import TensorFlow and run one convolution (or fit) before the first import of spaCy or CuPy, in a fresh "
+        "process (a notebook: Runtime > Restart). Or do without CuPy: spaCy then runs on the CPU, and TensorFlow keeps "
+        "the GPU (in a notebook, restart the runtime afterward).",
+        (fixed("python -m pip list"), pip(python, "uninstall", "-y", *map(NAME, _cupy(environment)))),
+    )
+
+
+def _cupy(environment: Environment) -> list[str]:
+    """CuPy's wheel by the CUDA that spaCy's extra names, otherwise the plain package."""
+    cuda = named(seen(environment, "cudnn-older-than-build", "detail-cupy"), "cuda")
+    return [f"cupy-cuda{cuda}"] if cuda else ["cupy"]
 
 
 def _of_conda(python: PythonEnvironment, built: Version | None) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.cuda.toolkit import toolkit_row
+from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, REQUIREMENT, export, fixed
 from envkit.checks.engine.evidence import unseen
 from envkit.checks.engine.faults import Fault
@@ -14,11 +16,13 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import (
     Installed,
+    build_of,
     capable_gpus,
     distribution,
+    first_python,
     gpu_present,
     installs,
     judged,
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     users = _xla_users(environment)
-    cuda = users[0].framework.cuda if users else None
+    cuda = users[0].framework.cuda if users else _cuda_of_release(environment, matrix)
     root = PATH(named(seen(environment, "libdevice-not-found", "listed"), "root") or "")
     if isinstance(root, str):
         return Remedy(
@@ -53,6 +57,8 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     if _of_conda(environment, users):
         advice = f"Install conda's nvcc into the environment and point XLA at it. {or_toolkit}"
         return remedy(environment, advice, "conda-nvcc")
+    if cuda is not None and cuda.major < _FIRST_WHEEL.major:
+        return _of_old_cuda(environment, cuda)
     suffix = f"-cu{cuda.major if cuda is not None else limit('cuda-of-most-programs')}"
     python = users[0].python if users else PythonEnvironment("", None)
     wheel = f"nvidia-cuda-nvcc{suffix if suffix in _SUFFIXED else ''}"
@@ -60,6 +66,32 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         f"Install NVIDIA's nvcc wheel into the environment. {or_toolkit}",
         (pip(python, "install", REQUIREMENT(f"{wheel}{pin}")),),
+    )
+
+
+def _cuda_of_release(environment: Environment, matrix: Matrix) -> Version | None:
+    """The CUDA that the installed release of a framework with XLA was built for."""
+    rows = (build_of(environment, item.framework, matrix) for item in installs(environment, "jax", "tensorflow"))
+    return next((row.cuda for row in rows if row is not None and row.cuda is not None), None)
+
+
+def _of_old_cuda(environment: Environment, cuda: Version) -> Remedy:
+    """CUDA before 11 has no wheel of nvcc: conda's cudatoolkit has the file, and so has a toolkit."""
+    if seen(environment, "libdevice-not-found", "detail-cudatoolkit"):
+        return remedy(
+            environment,
+            "conda's cudatoolkit has libdevice.10.bc in lib, where XLA does not look: give it the folder that it "
+            "expects. Run it in the active environment; the last line is for this shell (for good, put it into "
+            "etc/conda/activate.d of the environment, or the job script). No root is needed.",
+            "conda-libdevice-folder",
+        )
+    return Remedy(
+        f"Install the toolkit of CUDA {cuda.release(2)}, which has libdevice.10.bc, and point XLA at it; no wheel has "
+        "it for this CUDA.",
+        (
+            *install_cuda(environment, cuda.release(2)),
+            export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir=/usr/local/cuda-{cuda.release(2)}"),
+        ),
     )
 
 
@@ -99,10 +131,39 @@ def _launcher_tools(environment: Environment, matrix: Matrix) -> Remedy:
             "the variable: for those, create the link libcuda.so as root next to libcuda.so.1, and run sudo ldconfig.",
             "link-libcuda",
         )
+    if on_windows(environment) or seen(environment, "triton-needs-compiler", "detail-abi"):
+        return _on_windows(environment)
     return remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
 
 
+def _on_windows(environment: Environment) -> Remedy:
+    """triton-windows has a compiler of its own; a portable Python lacks the headers and the import libraries."""
+    if not seen(environment, "triton-needs-compiler", *_NO_HEADERS):
+        return Remedy(
+            "On Windows, use triton-windows, which brings its own compiler (TinyCC). For C++ code of torch.compile, "
+            "also install the Visual Studio Build Tools with Desktop development with C++, and start the program from "
+            "the x64 Native Tools prompt.",
+            (pip(first_python(environment), "install", "-U", "triton-windows"),),
+        )
+    number = named(seen(environment, "triton-needs-compiler", "detail-abi"), "number")
+    release = f"{number[0]}.{number[1:]}" if number else None
+    which = f"Python {release}" if release else "exactly the same Python release (3.X)"
+    where = "python_embeded, next to python.exe" if "comfyui-portable" in managers(environment) else "its own folder"
+    return remedy(
+        environment,
+        f"Triton compiles a helper against Python.h, and an embedded Python has no headers: copy the folders Include "
+        f"and libs of a regular {which} into {where}. The commands install that Python beside it and copy them; run "
+        "them in the program's directory (the one that contains the embedded Python), in a Command Prompt. Or leave "
+        "torch.compile off: nothing else is lost.",
+        *(("portable-python-headers",) if "comfyui-portable" in managers(environment) else ()),
+        version=release,
+        number=number,
+    )
+
+
+_NO_HEADERS = ("tcc-headers", "headers")
 _NO_LIBCUDA = ("libcuda", "libcuda-triton")
+_FIRST_WHEEL = limit("one-soname-per-major")  # of CUDA, from which on nvcc is a wheel
 _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
 _NO_COMPILE = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
 _NO_LIBDEVICE = Fault(

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, one_toolkit
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, one_toolkit
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import QUEUES, managed_by
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -85,7 +86,6 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     if not versions and (given := for_program(environment, matrix)):
         return given
-    # Where nothing tells the release, PyTorch itself is asked.
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
     again = "then build again in the same shell"
     return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}; {again}.", toolkit)
@@ -96,7 +96,7 @@ def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
     said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
     torch = _torch_with_cuda(environment)
     built_with = Version.find(said) if said else torch[0].framework.cuda if torch else None
-    return _point_home(environment, built_with)
+    return _point_home(environment, matrix, built_with)
 
 
 _NO_TOOLKIT = Fault(
@@ -197,14 +197,14 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
         yield skip("there is no nvcc to compare", evidence=[known(environment, "nvcc")])
     else:
         for item in torch:
-            yield _nvcc_against(environment, place, item)
+            yield _nvcc_against(environment, matrix, place, item)
 
 
 def _torch_with_cuda(environment: Environment) -> list[Installed]:
     return [item for item in installs(environment, "pytorch") if item.framework.cuda is not None]
 
 
-def _nvcc_against(environment: Environment, place: tuple[Version, str], item: Installed) -> Outcome:
+def _nvcc_against(environment: Environment, matrix: Matrix, place: tuple[Version, str], item: Installed) -> Outcome:
     nvcc, path = place
     cuda = item.framework.cuda
     assert cuda is not None, "only PyTorch with a CUDA version is compared"
@@ -215,7 +215,7 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
             title=f"nvcc is CUDA {nvcc.release(2)}, PyTorch was built with {cuda}",
             subject=item.subject,
             impact="Programs run, but compiling an extension for this PyTorch fails with a version mismatch.",
-            remedy=_point_home(environment, cuda),
+            remedy=_point_home(environment, matrix, cuda),
             status=Status.WARN,
         )
     if nvcc.release(2) != cuda.release(2):
@@ -227,15 +227,16 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
     return ok(f"nvcc and PyTorch are both CUDA {cuda}", subject=item.subject, evidence=evidence)
 
 
-def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
+def _point_home(environment: Environment, matrix: Matrix, cuda: Version | None) -> Remedy:
     if cuda is None:
         return Remedy("Set CUDA_HOME to a toolkit of the CUDA release that PyTorch was built with.")
     fitting = [item for item in toolkits(environment) if item.version.major == cuda.major and item.has_nvcc]
     if fitting:
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
-        return remedy(
-            environment, "Use the matching toolkit for this shell:", "use-toolkit", root=best.real_path or best.path
-        )
+        root = best.real_path or best.path
+        return remedy(environment, "Use the matching toolkit for this shell:", "use-toolkit", root=root)
+    if managed_by(environment, "no-root", *QUEUES) and (own := in_home(environment, matrix, cuda)):
+        return own
     return Remedy(
         f"Install the CUDA {cuda} toolkit alongside the current one and set CUDA_HOME to it, or install a PyTorch "
         "build for your nvcc's CUDA version. Then build again in the same shell, in a fresh build directory.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.checks.engine.ask import tells_framework
 from envkit.checks.engine.command import PATH, export, fixed
 from envkit.checks.engine.findings import Remedy
@@ -13,6 +14,8 @@ from envkit.checks.engine.managers import QUEUES, managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.model import Environment
+from envkit.tables.loader import read
+from envkit.tables.rows import Runfile
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -70,6 +73,31 @@ def _without_root(environment: Environment) -> Remedy:
         "as well: module avail cuda). On a node without a GPU, also set TORCH_CUDA_ARCH_LIST to the compute "
         "capability of the GPU that the program will run on.",
         "conda-toolkit",
+    )
+
+
+def in_home(environment: Environment, matrix: Matrix, cuda: Version) -> Remedy | None:
+    """NVIDIA's installer of this toolkit, into the home directory; None where none is on record."""
+    processor = environment.system.architecture.value or "x86_64"
+    rows = [
+        row
+        for row in read(Runfile)
+        if row.kind == "toolkit" and row.architecture == processor and row.cuda.release(2) == cuda.release(2)
+    ]
+    best = max(rows, key=lambda row: row.cuda, default=None)
+    if best is None:
+        return None
+    return remedy(
+        environment,
+        f"Without root, install the toolkit of PyTorch's CUDA {cuda.release(2)} into your home directory: NVIDIA's "
+        "installer can do that (it needs about 10 GB there and in /tmp), and does not touch the system. Or, in a conda "
+        f"environment: conda install -c nvidia/label/cuda-{best.cuda} cuda-toolkit, with CUDA_HOME=$CONDA_PREFIX. Then "
+        "build again in this shell, in a fresh build directory. On a cluster, look for an environment module first: "
+        "module avail cuda.",
+        "toolkit-at-home",
+        url=best.url,
+        file=best.name,
+        version=cuda.release(2),
     )
 
 

@@ -17,6 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.companions import build_of_torch
 from envkit.checks.frameworks.installs import (
+    cuda_majors,
     distribution,
     distribution_evidence,
     installs,
@@ -180,16 +181,38 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
                 title=f"NVIDIA wheels for {series(sorted(families))} are in one environment",
                 subject=python.prefix,
                 status=Status.FAIL if wrong_one else None,
-                remedy=Remedy(
-                    "Give each framework its own environment (python -m venv NAME). The command shows which packages "
-                    "are in this one.",
-                    (pip(python, "list"),),
-                ),
+                remedy=_one_family(environment, matrix, python, families if wrong_one else {}),
             )
         elif families:
             yield ok(f"all NVIDIA wheels are for {next(iter(families))}", subject=python.prefix, evidence=evidence)
     if not looked:
         yield nothing_to_judge(environment, "NVIDIA wheel")
+
+
+def _one_family(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, families: dict[str, list[Distribution]]
+) -> Remedy:
+    """Without the wheels of another CUDA than the framework's; its own again, as both sets write to one folder."""
+    torch = distribution(python, "torch")
+    row = build_of_torch(environment, matrix, torch.version) if torch is not None else None
+    majors = {str(row.cuda.major)} if row is not None and row.cuda is not None else cuda_majors(python)
+    own = families.get(f"CUDA {next(iter(majors))}", []) if len(majors) == 1 else []
+    others = [item for items in families.values() if items is not own for item in items]
+    if not own:
+        return Remedy(
+            "Give each framework its own environment (python -m venv NAME). The command shows which packages are in "
+            "this one.",
+            (pip(python, "list"),),
+        )
+    pins = [REQUIREMENT(f"{item.name}=={item.version}") for item in own]
+    return Remedy(
+        f"The framework is for CUDA {next(iter(majors))}: remove the wheels of the other CUDA, then reinstall its own, "
+        "because both sets write to the same directories and removing one takes files of the other.",
+        (
+            pip(python, "uninstall", "-y", *(NAME(item.name) for item in others)),
+            pip(python, "install", "--force-reinstall", "--no-deps", *pins),
+        ),
+    )
 
 
 def _family(item: Distribution) -> str:

@@ -83,6 +83,10 @@ REQUIREMENT = Form(
 TARGETS = Form("a list of nvcc targets", r"[0-9]{2,3}(?:;[0-9]{2,3}){0,15}")
 TITLE = Form("a name without special characters", r"[A-Za-z0-9].{0,99}")
 URL = Form("a web address", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
+TARGET = Form(
+    "the reference of an image", r"[a-z][a-z0-9-]{1,40}:docker://[A-Za-z0-9._/-]{3,120}(?::[A-Za-z0-9._-]{1,60})?"
+)
+SAFE_WORD = Form("a word without special characters", r"[A-Za-z0-9_./=@:,+-]{1,100}")
 SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")
 VERSION = Form("a version", _RELEASE)
 WHEEL = Form("the URL of a wheel", rf"(?:{_PROJECT} @ )?https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/+%-]+\.whl")

@@ -27,6 +27,7 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "gpu-operator": "The GPU operator installs the driver in a container: set driver.version in its Helm values. "
     "Driver packages on the node would conflict with it.",
 }
+_OPERATOR = "gpu-operator"  # its nodes have no driver packages, unless the host brings the driver
 QUEUES = ("cluster", "pbs", "slurm")  # where programs are jobs, and administrators install the system's software
 _ENGINES = ("compose", "docker-run", "kubernetes")
 _KERNELS = {"+truenas": "truenas", "-Unraid": "unraid", "-talos": "talos"}  # how a kernel of theirs is called
@@ -65,5 +66,6 @@ def appliance(environment: Environment) -> str:
     kernel = environment.system.kernel.value or ""
     release = environment.system.os.value.id if environment.system.os.value is not None else ""
     product = ("dgx",) if "DGX" in (environment.system.vendor.value or "") else ()
+    own = environment.package_changes.known or any("nvidia-" in each.name for each in environment.packages.value or ())
     names = (*(name for sign, name in _KERNELS.items() if sign in kernel), release, *product, *managers(environment))
-    return next((name for name in names if name in APPLIANCES), "")
+    return next((name for name in names if name in APPLIANCES and not (own and name == _OPERATOR)), "")

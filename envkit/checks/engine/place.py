@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import IMAGE, MODULE, PATH, PYTHON, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.own_run import in_own_words
 from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
@@ -30,6 +30,16 @@ _MODULES = (
     "On this cluster, the toolkit is an environment module: in the job script, load it before the program starts, "
     "with the matching cuDNN module if the program needs cuDNN (the first command lists both). If there is no module "
     "for this release, ask the administrators for one."
+)
+
+_OF_THE_LANDLORD = regex(
+    r"--gpu-reset|\bsudo reboot\b|\bmodprobe\b|\bdkms\b|\bnvidia-driver|\bsystemctl\b|\brmmod\b|\bdmesg\b"
+    r"|/etc/modprobe\.d"
+)
+_RENTED = (
+    "This needs the host, which you cannot change from a rented pod, and restarting the pod keeps the same machine: "
+    "save your results, terminate the pod, and start a new one on another machine (a network volume keeps the data). "
+    "Send the provider the message and the GPU's UUID, which the command prints. What helps on the host:"
 )
 
 
@@ -127,3 +137,10 @@ def _called_by(own: str, step: Command) -> Command:
 def is_pip(step: Command) -> bool:
     """True for a call of pip by whichever python is first on PATH."""
     return step.words[:3] == ("python", "-m", "pip")
+
+
+def by_landlord(environment: Environment, given: Remedy) -> Remedy:
+    """Without what only the owner of the machine can do, for whoever rents a container on it."""
+    if not managed_by(environment, "rented-pod") or not any(_OF_THE_LANDLORD.search(one.line) for one in given.steps):
+        return given
+    return Remedy(f"{_RENTED} {given.advice}", (fixed("nvidia-smi --query-gpu=name,serial,uuid --format=csv"),))

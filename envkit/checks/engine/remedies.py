@@ -53,6 +53,8 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "debian": ("debian",),
     "rhel": ("el", "rhel"),
     "el7": ("yum",),
+    "amzn2": ("yum",),
+    "amzn2023": ("amazon", "rhel"),
     "centos": ("el", "rhel"),
     "rocky": ("el", "rhel"),
     "almalinux": ("el", "rhel"),
@@ -66,11 +68,14 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse-tumbleweed": ("suse",),
 }
 _KERNELS = {
+    ".amzn2023": "amzn2023",
+    ".amzn2": "amzn2",
     ".el7": "el7",
     ".el": "rhel",
     ".fc": "fedora",
     "-pve": "debian",
 }  # what kernels are called, and whose they are
+_FOREIGN = regex(r"-arch\d|MANJARO|\domv\b|-gentoo|-zen\d|cachyos|\.mga\d|-artix|-lts$|_1$|-solus|-clear|-slackware")
 _RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
     (
@@ -214,7 +219,7 @@ def _likely(environment: Environment) -> tuple[str, ...]:
 def _family(environment: Environment, action: str) -> str:
     """The family whose commands are given for `action`: the distribution's own, `any`, or '' for none."""
     known = _templates()[action]
-    own = families(environment) if _known(environment) else _likely(environment)
+    own = families(environment) if _known(environment) or _of_others(environment) else _likely(environment)
     return next((family for family in (*own, "any") if family in known), "")
 
 
@@ -222,9 +227,14 @@ def _known(environment: Environment) -> bool:
     return environment.system.os.known or bool(families(environment))
 
 
+def _of_others(environment: Environment) -> bool:
+    """Whether the kernel's name is of a distribution that has none of these package managers."""
+    return bool(_FOREIGN.search(environment.system.kernel.value or ""))
+
+
 def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     """What to say of commands for a distribution that nobody told."""
-    if _known(environment) or appliance(environment):
+    if _known(environment) or appliance(environment) or _of_others(environment):
         return ""
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]

@@ -11,7 +11,8 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
-from envkit.checks.engine.place import by_own_python, in_place, is_pip
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.place import by_landlord, by_own_python, in_place, is_pip
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.engine.toolkit_driver import words_on_driver
 from envkit.checks.gpu.gpus import gpus_of
@@ -52,6 +53,8 @@ _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is undone
 
 def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
+    if (owned := by_landlord(environment, given)) is not given:
+        return owned
     given = by_own_python(environment, in_place(environment, given))
     given = _inside(environment, _by_project(environment, _by_system(environment, given)))
     return _with_words(given, _words_on_loss(environment, given))
@@ -316,7 +319,30 @@ def _in_cell(step: Command) -> Command:
     return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
 
 
+def _uv_tool(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    """A tool of uv has an environment of its own, which is made again: sources of its project are not published."""
+    tool = REQUIREMENT(named(seen(environment, "cpu-only-wheel", "detail-uv-tool"), "package") or "")
+    call = next((call for call in calls if call and call.verb == "install" and call.index), None)
+    if not isinstance(tool, str) or call is None:
+        return given
+    tag = call.index.rstrip("/").rpartition("/")[2]
+    pins = [f"{line}+{tag}" for line in call.requirements if "==" in line and "+" not in line]
+    beside = [word for line in pins for word in ("--with", REQUIREMENT(line))]
+    return Remedy(
+        f"{given.advice} [tool.uv.sources] of a project counts only in its own directory, not for a published package, "
+        "whose extra therefore takes PyTorch from PyPI: name the index, and the builds on it, when you install the "
+        "tool. The command replaces the installed one.",
+        (
+            run(
+                *("uv", "tool", "install", "--force", tool, *beside),
+                *("--index", URL(call.index), "--index-strategy", "unsafe-best-match"),
+            ),
+        ),
+    )
+
+
 _SPEAKERS = {
+    "uv-tool": _uv_tool,
     "uv": _uv,
     "poetry": _poetry,
     "pixi": _pixi,

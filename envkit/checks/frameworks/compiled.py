@@ -101,6 +101,7 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
     """Packages that provide compiled code for chosen GPUs and no source to compile: pip cannot build them for
     another."""
     those = series(names)
+    come = "comes" if len(names) == 1 else "come"
     other = (
         "On this card, serve the model with a different engine (vLLM, llama.cpp)"
         if "sgl-kernel" in names
@@ -108,7 +109,7 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
         "alone)"
     )
     return Remedy(
-        f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} comes with "
+        f"No build of the framework helps: {found.framework.package} has code for this GPU, but {those} {come} with "
         f"prebuilt code that has none for compute capability {capability or 'of this GPU'}, and without its source pip "
         f"cannot compile it. {other}. An older release of {those} may still include it."
     )

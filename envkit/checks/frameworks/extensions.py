@@ -218,7 +218,8 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
         return None
     from envkit.compat.pairs import pairs_by_package
 
-    fitting = [row for row in pairs_by_package().get("xformers", ()) if _requires_exactly(row, own)]
+    rows = pairs_by_package().get("xformers", ())
+    fitting = [row for row in rows if _requires_exactly(row, own)] or [row for row in rows if _allows(row, own)]
     if not fitting:
         return None
     build = build_of_torch(environment, matrix, have)
@@ -229,6 +230,14 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
         "program's own Python (the one in its venv or python_embeded directory), not the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
     )
+
+
+def _allows(row: PackagePair, torch: Version) -> bool:
+    """Whether a release that runs on several torch releases runs on this one."""
+    from envkit.compat.pairs import required
+
+    lines = [line for line in required(row) if line.package == "torch"]
+    return bool(lines) and all(not line.spec.exact and line.spec.holds(torch) for line in lines)
 
 
 def _requires_exactly(row: PackagePair, torch: Version) -> bool:

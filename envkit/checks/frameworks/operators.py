@@ -123,6 +123,13 @@ def _newer_bitsandbytes(environment: Environment, python: PythonEnvironment) -> 
     if cuda is None or not installed or "BNB_CUDA_VERSION" in lines or "BNB_CUDA_VERSION" in variables(environment):
         return None
     first = first_unbroken("bitsandbytes", own, "cuda", cuda)
+    every, oldest = limit("bitsandbytes-for-all-cuda-11"), limit("bitsandbytes-oldest-cuda")
+    if cuda.release(2) < oldest and (first is None or first > every):
+        return Remedy(
+            f"Newer bitsandbytes releases have libraries only for CUDA {oldest} and newer, and PyTorch here is for "
+            f"CUDA {cuda}: {every} is the last one with libraries for all releases of CUDA 11, for older GPUs too.",
+            (pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes=={every}")),),
+        )
     if first is None:
         return None
     named = f"bitsandbytes {own}" if own else "This bitsandbytes"

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, NAME, PACKAGE, PATH, PYTHON, Command, Word, fixed, run
+from envkit.checks.engine.command import FILE, NAME, PACKAGE, PATH, PYTHON, SAFE_WORD, Command, Word, fixed, run
 from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -145,12 +145,35 @@ _HIDDEN_BY_FILE = Fault(
     impact="The import fails partway, or names are missing.",
     remedy=_elsewhere,
 )
+
+
+def _with_own_python(environment: Environment, matrix: Matrix) -> Remedy:
+    """Without sudo, which starts the Python of the system whatever environment is active."""
+    command = named(seen(environment, "pip-belongs-to-other-python", "detail-sudo"), "command")
+    words = command.split() if command else []
+    if words and all(SAFE_WORD(word) == word for word in words):
+        return Remedy(
+            "sudo starts the system's Python, not that of the active environment, in which the package is: run the "
+            "command without sudo. If an earlier attempt with sudo left files that you may not write, give them back "
+            "to yourself first: sudo chown -R $USER . in this directory.",
+            (run(*words),),
+        )
+    if seen(environment, "pip-belongs-to-other-python", "detail-store"):
+        return Remedy(
+            "On Windows, python3 is the Microsoft Store's Python, whatever environment is active: the package was "
+            "installed there, and runs there. In the activated environment, write python instead (where python must "
+            "list the environment's first), and install and start with it. To switch the alias off: Settings > Apps > "
+            "Advanced app settings > App execution aliases.",
+            (fixed("python -m pip install PACKAGE"), fixed("python -m pip list")),
+        )
+    return Remedy("Install with the Python that runs the program.", (fixed("python -m pip install PACKAGE"),))
+
+
 _OTHER_PIP = Fault(
     "pip-belongs-to-other-python",
     "pip installs packages for a different Python than the one that runs",
     impact="Python does not see the packages that pip installs.",
-    remedy="Install with the Python that runs the program.",
-    steps=(fixed("python -m pip install PACKAGE"),),
+    remedy=_with_own_python,
 )
 _DISK_FULL = Fault(
     "disk-full-at-install",
@@ -283,7 +306,7 @@ def _renamed(path: str) -> Command:
     layer=Layer.FRAMEWORK_BUILD,
     rank=9,
     any_of=("pythons", "messages"),
-    fix="Use `python -m pip`; register the environment's kernel in Jupyter.",
+    fix="Use `python -m pip`, without sudo; register the environment's kernel in Jupyter.",
     references=threads("pytorch/pytorch#147669", "ContinuumIO/anaconda-issues#10739"),
 )
 def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

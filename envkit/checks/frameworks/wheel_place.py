@@ -22,6 +22,7 @@ from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import of_project
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import is_told
@@ -44,8 +45,7 @@ _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
-    """The newest Python for which the release that the message names has wheels, otherwise that of the newest
-    release."""
+    """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
@@ -53,16 +53,18 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     if by_name := _by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name
     if package and framework_by_package(matrix, package) is None:
-        return Remedy(
-            f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
-        )
-    name = framework_of(environment, matrix, messages)
+        return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
+    listed = _listed(environment, matrix) if not messages else None
+    name = listed.name if listed else framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
     version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
     builds = matrix.builds(name)
     asked = Version.find(version) if framework and package in framework.packages else None
+    asked = release(listed.version) if listed else asked
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
+    if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):
+        return elsewhere
     wanted = f"Create an environment with a Python that {meant} has wheels for."
     if seen(environment, "python-no-wheel", *_OF_32_BITS):
         wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use uv's 64-bit one."
@@ -234,6 +236,12 @@ def _unbuilt(python: PythonEnvironment, own: Version, matrix: Matrix) -> Framewo
     return None
 
 
+def _listed(environment: Environment, matrix: Matrix) -> FrameworkInstall | None:
+    """The framework that is only listed, in a release without a wheel for the Python that is told with it."""
+    pythons = ((python, python.version.release(2)) for python in judged(environment) if python.version is not None)
+    return next((found for python, own in pythons if (found := _unbuilt(python, own, matrix))), None)
+
+
 def _sif(environment: Environment) -> str:
     """The name of the image, where it is a file in the working directory."""
     return named(seen(environment, "glibc-too-old", "detail-sif"), "image") or "IMAGE"
@@ -275,7 +283,8 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
         place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
     )
     root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
-    lines = said(environment, "libstdcxx-too-old")
+    full = seen(environment, "libstdcxx-too-old", "detail-required")
+    lines = " ".join((said(environment, "libstdcxx-too-old"), *(message.text for message in full)))
     if _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
         advice = "The system's libstdc++ was loaded: update the one in the conda environment, and load it first."
         return remedy(environment, advice, "conda-libstdcxx-here")

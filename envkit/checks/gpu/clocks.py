@@ -28,6 +28,22 @@ _FANS = regex(r"GeForce|TITAN")
 _RESTING = 10  # percent of utilization below which clocks are nobody's concern
 
 
+_WARM = 70  # degrees below which no GPU has to slow down
+_LOW_LIMIT = (
+    "The GPU is not hot: a temperature limit that the laptop's firmware sets far too low (Max Operating Temp in "
+    "nvidia-smi -q) slows it down, and cleaning or new paste changes nothing. On many laptops, thermald raises it, "
+    "following the firmware's own tables: install and start it (in its adaptive mode, which is the default of current "
+    "releases), set the power profile to performance, and update the BIOS. The last command shows the limit again."
+)
+_STOPPED_FANS = (
+    "The fans stand still although the GPU is hot. Software that controls fans keeps the curve of the card that it was "
+    "set up with: close it (the driver then controls the fans itself), check that they turn under load, and delete the "
+    "old profile or make a new one for this card; or take the GPU out of that software's control. If the fans do not "
+    "turn without it either, check their cable, or have the card replaced. The heat sink and the airflow are not the "
+    "first suspects."
+)
+
+
 def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     """Data-center cards have no fans of their own: their server cools them."""
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
@@ -38,6 +54,10 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     limits = [gpu.power_limit_w for gpu in hot or gpus_of(environment) if gpu.power_limit_w is not None]
     if watts and limits and watts >= min(limits):
         watts = int(round(min(limits) * _SHARE, -1))
+    if seen(environment, "thermal-throttle", "detail-fan-software", "detail-fan-stopped"):
+        return Remedy(_STOPPED_FANS, ())
+    if hot and all((gpu.temperature_c or _WARM) < _WARM for gpu in hot):
+        return remedy(environment, _LOW_LIMIT, "thermal-daemon")
     passive = bool(gpus) and all(model.data_center for gpu in gpus for model in gpu.models)
     advice = (
         "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."

@@ -9,12 +9,14 @@ from envkit.base.versions import Version
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, managed_elsewhere, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import complained, message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.checks.nvidia_driver.driver_state import installed as installed_driver
 from envkit.model import Environment
 from envkit.model.observed import is_told
 from envkit.model.paths import fact
@@ -35,8 +37,25 @@ _NOT_INITIALIZED = "CUDA returns error 802 ('system not yet initialized') on eve
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
-    version = environment.driver.kernel_module.value
+    version = environment.driver.kernel_module.value or installed_driver(environment)
     installed = environment.driver.fabric_manager.known
+    if "kata" in managers(environment):
+        return Remedy(
+            "With NVSwitches passed into a Kata virtual machine, Fabric Manager has to run in that machine: add the "
+            f"package nvidia-fabricmanager{f' {version}' if version else ''} (exactly the guest driver's version) to "
+            "the guest's root file system, build the image again, and have its init start nv-fabricmanager before the "
+            "containers; pods cannot install or start it. The machine must get all GPUs and all NVSwitches of the "
+            "board. With fewer GPUs per machine, Fabric Manager runs on the host in shared NVSwitch mode instead "
+            "(FABRIC_MODE=1 in its fabricmanager.cfg), and activates the partition of each machine.",
+        )
+    if not installed and version is None:
+        return remedy(
+            environment,
+            "Install the Fabric Manager package whose version exactly matches the loaded driver, and start it. The "
+            "driver stays as it is; when you update it, update both together.",
+            "fabric-manager-of-module",
+            "start-fabric-manager",
+        )
     actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
     summary = (
         "Start it now and enable it at boot."

@@ -48,7 +48,8 @@ _NOT_ACTIVATED = (
 _MEMORY_ERROR = Fault(
     "ecc-uncorrectable",
     "A GPU's memory has errors that ECC cannot correct",
-    impact="The program that hit the error was stopped; more may fail until the GPU is reset.",
+    impact="The program that hit the error was stopped; it is not at fault, nor is its data. More may fail until the "
+    "GPU is reset.",
     remedy=_RESET,
     actions=("reset",),
 )

@@ -39,7 +39,7 @@ _SWITCH = "NCCL_P2P_DISABLE"
 
 
 def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
-    if has_nvswitch_board(environment):
+    if has_nvswitch_board(environment) or seen(environment, "nvlink-inactive", "detail-many"):
         advice = (
             "Check the links and Fabric Manager's log. Then drain the node, stop Fabric Manager, reset all "
             "GPUs (sudo nvidia-smi --gpu-reset), and start it again. If that does not help, power-cycle the machine; "

@@ -10,7 +10,7 @@ from envkit.checks.engine.command import INTERFACES, PROGRAM, fixed, run
 from envkit.checks.engine.evidence import kind, known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import in_container, managers
 from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -60,8 +60,13 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy("Set LimitMEMLOCK=infinity in slurmd's unit on the nodes: jobs inherit it.")
     if "kubernetes" in names:
         return Remedy("Set LimitMEMLOCK=infinity in the container runtime's unit on the node.")
-    if kind(environment) is MachineKind.CONTAINER:
-        return remedy(environment, "Re-create the container with a higher limit.", "memlock-container")
+    if in_container(environment):
+        return remedy(
+            environment,
+            "A container has a limit of its own, whatever the host's is: create it again with --ulimit memlock=-1 (in "
+            "a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
+            "memlock-container",
+        )
     return remedy(
         environment,
         "Raise the limit, then log out and in again, because it takes effect at the next login; the second command "

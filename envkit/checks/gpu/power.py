@@ -9,6 +9,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -51,6 +52,25 @@ _SUPPLY = Fault(
     impact="It shuts down or restarts in the middle of a run, and the log ends abruptly.",
     remedy=_less_power,
 )
+_IN_VM = (
+    "Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With an older "
+    "one, hide the hypervisor {how}. "
+    'If the log says "Failed to copy vbios to system memory", give the guest a copy of the card\'s VBIOS (libvirt: '
+    "<rom file='FILE'/>; Proxmox: romfile=FILE)."
+)
+
+
+def _shown_to_guest(environment: Environment, matrix: Matrix) -> Remedy:
+    """In the words of what runs the virtual machine."""
+    if "lxd" in managers(environment):
+        return Remedy(
+            _IN_VM.format(how="(for LXD, as the command does with the machine's name in place of GUEST)"),
+            (fixed("lxc config set GUEST raw.qemu='-cpu host,kvm=off,hv_vendor_id=null'"), fixed("lxc restart GUEST")),
+        )
+    how = "(libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id)"
+    return Remedy(_IN_VM.format(how=how), (fixed("virsh edit GUEST"),))
+
+
 _MPS = Fault(
     "mps-unreachable",
     "CUDA cannot reach the MPS server",
@@ -63,12 +83,7 @@ _REFUSED = Fault(
     "gpu-refused-in-vm",
     "The driver refuses to start the GPU inside a virtual machine",
     impact="The guest detects the card, but its driver cannot start it (Windows shows code 43).",
-    remedy="Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With "
-    "an older one, hide "
-    "the hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id). "
-    'If the log says "Failed to copy vbios to system memory", give the guest a copy of the card\'s VBIOS (libvirt: '
-    "<rom file='FILE'/>; Proxmox: romfile=FILE).",
-    steps=(fixed("virsh edit GUEST"),),
+    remedy=_shown_to_guest,
 )
 
 

@@ -32,6 +32,18 @@ def _given_back(environment: Environment, matrix: Matrix) -> Remedy:
         "Only if the host itself should use the GPU, stop the virtual machines that use it, remove its IDs from the "
         "kernel options and from /etc/modprobe.d, and reboot; then install the driver."
     )
+    held = reserved_for_vms(environment)
+    others = [gpu for gpu in environment.pci_gpus.value or () if gpu.driver == "nvidia"]
+    if len(held) == 1 and others and seen(environment, "gpu-bound-to-vfio", "detail-stopped"):
+        return remedy(
+            environment,
+            "The virtual machine is stopped, but its GPU was left with vfio-pci. While no virtual machine uses it, "
+            "give it back to NVIDIA's driver, which runs the other GPUs; no restart is needed. The setting in "
+            "driver_override is gone after a reboot, and the next start of the machine replaces it. If it happens each "
+            "time, update what runs the machines.",
+            "give-back-from-vfio",
+            address=held[0].pci_address,
+        )
     option = _IDS.search(environment.kernel.cmdline.value or "")
     if option is None:
         return remedy(environment, advice, "find-vfio")

@@ -17,6 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
+from envkit.checks.nvidia_driver.device_modes import decimal_mode
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import DeviceNode, Environment, MachineKind
@@ -54,6 +55,8 @@ _NO_NODES = Fault(
 
 
 def _join(environment: Environment, matrix: Matrix) -> Remedy:
+    if decimal := decimal_mode(environment):
+        return decimal
     group = named(seen(environment, "device-node-permission", "detail-group"), "group")
     if group is None:
         return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
@@ -292,6 +295,9 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
             [*nodes, *refused], title="This user is not allowed to open the GPU", remedy=_joined(owner)
         )
     groups |= {owner} - {None, "root"} if owner and not owner.isdigit() else set()
+    if decimal := decimal_mode(environment):
+        title = "The device files have the wrong mode"
+        return _CLOSED.found([*nodes, *refused], title=title, remedy=decimal)
     return _CLOSED.found(
         [*nodes, *refused, known(environment, "system.groups")],
         title=f"This user is not allowed to open {', '.join(node.path for node in closed) or 'the GPU'}",

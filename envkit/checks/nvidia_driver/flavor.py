@@ -21,6 +21,8 @@ from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
 from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
+from envkit.tables.loader import read
+from envkit.tables.rows import DriverPackage
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU is there
 
 
-_FIRST_CALLED_DRIVER = 390  # the first branch whose package of Ubuntu is called nvidia-driver-N
-_KEPT_BY_DEBIAN = (418, 450, 460, 470, 535)  # branches that Debian packages as nvidia-tesla-N-driver
+_LEGACY = "legacy"
+_ASSUMED = "ubuntu"  # whose commands are given where the text does not tell the distribution
 
 
 def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
@@ -46,18 +48,18 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
         return remedy(environment, advice, "driver-open", branch=branch)
     nixos = f" On NixOS: hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.legacy_{branch};"
     where = nixos if "nixos" in managers(environment) else ""
-    words, action = f"Install driver branch {branch} and hold it.{where}", "driver-branch"
-    on_debian = "debian" in families(environment)[:1]
-    if branch < _FIRST_CALLED_DRIVER or (on_debian and branch == _FIRST_CALLED_DRIVER):
+    words = f"Install driver branch {branch} and hold it.{where}"
+    rows = {row.family: row for row in read(DriverPackage) if row.branch == branch}
+    own = rows.get(next(iter(families(environment)), _ASSUMED))
+    if (own or rows.get(_ASSUMED)) is None:
+        return remedy(environment, words, "driver-branch", branch=branch)
+    if (own or rows[_ASSUMED]).kind == _LEGACY:
         words = (
             f"Install driver branch {branch}.{where} Only releases of distributions that are as old as it package it "
             "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
             "display, or use a newer card."
         )
-        action = "driver-legacy"
-    elif on_debian and branch in _KEPT_BY_DEBIAN:
-        action = "driver-kept"
-    return remedy(environment, words, action, branch=branch)
+    return remedy(environment, words, "driver-package", name=own.package if own is not None else None)
 
 
 _DROPPED = Fault(

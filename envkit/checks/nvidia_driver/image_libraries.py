@@ -10,6 +10,21 @@ from envkit.model import Environment
 _OF_HOST = "/.singularity.d/libs"  # where --nv puts the host's driver
 _OF_IMAGE = "/usr/local/nvidia"
 
+OWN_OF_CONTAINER = (
+    "The module is that of the host, which works; the driver packages that were installed in the container brought "
+    "libraries of another version. Restarting the node does not help, and nothing has to change on it: remove those "
+    "packages in the container, then restart the container (from outside, or ask whoever runs it), so that it gets the "
+    "host's libraries again. For a newer CUDA, install a PyTorch build that the host's driver supports: in a "
+    "container, never install a driver."
+)
+COUNTERS_OF_CLUSTER = (
+    "Only root can allow this: ask the administrators to set NVreg_RestrictProfilingToAdminUsers=0 on the nodes of "
+    "that partition (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then a reload of the "
+    "module or a reboot), and send them the message with the name of the node. Until then, profile on a partition "
+    "whose nodes allow it (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0 there), or use nsys profile, "
+    "whose timelines need no counters."
+)
+
 
 def host_libraries_first(environment: Environment) -> Remedy:
     """The remedy that lets the host's libraries come first; nothing is unloaded or installed on the node."""

@@ -33,7 +33,7 @@ from envkit.checks.nvidia_driver.dkms import (
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, of_akmods
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, of_akmods
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def _older_kernel(environment: Environment) -> str:
 
 def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
-    if by_akmod := of_akmods(environment, older):
-        return by_akmod
+    if own := of_akmods(environment, older) or dkms_off(environment, older):
+        return own
     if flavor:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their metapackage "
@@ -71,11 +71,8 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
     follow = debian_flavor(environment)
-    lasting = (
-        " The last command also installs the headers of future kernels, so that this does not happen again."
-        if follow
-        else ""
-    )
+    words = " The last command also installs the headers of future kernels, so that this does not happen again."
+    lasting = words if follow else ""
     advice = f"Build the module for the running kernel.{older}{lasting}"
     return remedy(environment, advice, "kernel-headers", "build-module", "headers-follow", flavor=follow)
 
@@ -90,6 +87,8 @@ _OPERATOR = (
 def _headers(environment: Environment, matrix: Matrix) -> Remedy:
     if "gpu-operator" in managers(environment):
         return remedy(environment, _OPERATOR, "restart-driver-pods")
+    if given := newer_kernel(environment, _older_kernel(environment)):
+        return given
     advice = (
         "Install the headers of the running kernel and build the module. If the archive no longer has them, upgrade "
         "kernel and headers together by their metapackages (Debian: linux-image-amd64 linux-headers-amd64; Ubuntu: "
@@ -133,7 +132,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "
             "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
             "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions after every driver "
-            "or kernel update, using the kernel's scripts/sign-file and a key in the firmware's own list (db); or "
+            "or kernel update, with the kernel's scripts/sign-file and a key in the firmware's own list (db); or "
             f"install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
@@ -149,6 +148,7 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             "enroll-akmods-key",
             "reboot",
         )
+    whole = (own := installed(environment)) is not None and len(own.parts) > 1
     return remedy(
         environment,
         "Enroll the key that DKMS signs the module with (a Machine Owner Key). mokutil asks for a new password, which "
@@ -156,9 +156,9 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         "If mokutil says the key is already enrolled, the machine boots without shim: choose shimx64.efi in the boot "
         "menu. Or use the distribution's signed modules, or turn Secure Boot off.",
         "enroll-key",
-        "sign-module",
+        "sign-module" if whole else "sign-listed-module",
         "reboot",
-        version=installed(environment),
+        version=own,
     )
 
 

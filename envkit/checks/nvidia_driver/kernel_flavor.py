@@ -5,11 +5,41 @@ from __future__ import annotations
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
-from envkit.checks.engine.messages import seen
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import families, remedy
 from envkit.model import Environment
 
 _DEBIAN_KERNEL = regex(r"\d{1,2}\.\d{1,3}\.\d{1,3}-\d{1,3}-(?P<flavor>[a-z0-9-]{3,40})")
+_DEBIAN_OR_UBUNTU = regex(
+    r"\d{1,2}\.\d{1,3}\.\d{1,3}-\d{1,4}-(?P<flavor>(?:cloud-|rt-)?(?:amd64|arm64)|generic|lowlatency|aws|azure|gcp"
+    r"|oracle|nvidia|kvm)(?:-\d[\d.]{1,8})?"
+)
+
+
+def newer_kernel(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where the repositories no longer have the headers of the running kernel; None where they may."""
+    gone = seen(environment, "kernel-headers-missing", "apt", "no-package")
+    kernel = named(gone, "kernel") or environment.system.kernel.value or ""
+    flavor = _DEBIAN_OR_UBUNTU.fullmatch(kernel)
+    by_name = {"debian": flavor["flavor"]} if flavor else {}
+    packages = next((name for name in families(environment) if name in ("debian", "rhel", "yum")), "debian")
+    if not gone or not kernel[:1].isdigit():
+        return None
+    if packages == "debian" and not by_name:
+        return Remedy(
+            f"The repositories have no headers for kernel {kernel}, because it is not a kernel of this distribution: "
+            "install the headers from where the kernel came from (the provider, or the project that builds it), or "
+            f"boot a kernel of the distribution, for which they are there.{older}"
+        )
+    return remedy(
+        environment,
+        f"The repositories no longer have the headers of kernel {kernel}, because this system is older than the "
+        "current kernel: upgrade kernel and headers together, and restart into the new kernel. A driver that is "
+        f"installed through DKMS is then built for it; otherwise, start the driver's installation again.{older}",
+        "upgrade-kernel",
+        "reboot",
+        flavor=by_name.get("debian"),
+    )
 
 
 def debian_flavor(environment: Environment) -> str:
@@ -17,6 +47,19 @@ def debian_flavor(environment: Environment) -> str:
     release = environment.system.os.value
     match = _DEBIAN_KERNEL.fullmatch(environment.system.kernel.value or "")
     return match["flavor"] if match and release is not None and release.id == "debian" else ""
+
+
+def dkms_off(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where the service that builds modules for new kernels is switched off."""
+    if not seen(environment, "module-missing-for-running-kernel", "detail-dkms-disabled"):
+        return None
+    return remedy(
+        environment,
+        "dkms.service, which builds the modules for a new kernel at boot, is disabled: enable it, and build the module "
+        f"for the running kernel now (its headers or devel package must be installed), then restart.{older}",
+        "dkms-at-boot",
+        "reboot",
+    )
 
 
 def of_akmods(environment: Environment, older: str) -> Remedy | None:

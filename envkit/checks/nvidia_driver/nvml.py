@@ -10,7 +10,7 @@ from envkit.checks.engine.command import NAME, run
 from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import appliance, managers
+from envkit.checks.engine.managers import QUEUES, appliance, managed_by, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -28,8 +28,9 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import host_libraries_first
+from envkit.checks.nvidia_driver.image_libraries import COUNTERS_OF_CLUSTER, OWN_OF_CONTAINER, host_libraries_first
 from envkit.checks.nvidia_driver.packages import by_runfile
+from envkit.checks.nvidia_driver.stale_libraries import without_package
 from envkit.model import Environment, MachineKind, Message, Problem
 
 if TYPE_CHECKING:
@@ -46,12 +47,16 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         return _same_in_lxd(environment)
     if "apptainer" in managers(environment):
         return host_libraries_first(environment)
+    if seen(environment, "driver-library-mismatch", "detail-in-container", "detail-in-container-chinese"):
+        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
             "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
             "container."
         )
+    if own := without_package(environment):
+        return own
     if two := seen(environment, "driver-library-mismatch", "modeset"):
         return _one_module(environment, two[0])
     if half := half_upgraded(environment):
@@ -103,6 +108,8 @@ def _user_space(environment: Environment, version: Version | None) -> Remedy:
 
 
 def _counters(environment: Environment, matrix: Matrix) -> Remedy:
+    if managed_by(environment, "no-root", *QUEUES):
+        return Remedy(COUNTERS_OF_CLUSTER)
     own = not appliance(environment)  # elsewhere, how the node makes its initramfs is the system's own affair
     summary = (
         "Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "

@@ -16,7 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import installed
-from envkit.checks.nvidia_driver.stale_libraries import without_stale
+from envkit.checks.nvidia_driver.stale_libraries import without_package, without_stale
 from envkit.model import Environment, Problem, SystemPackage
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ _MIXED = Fault(
     remedy="Choose one source and repair the packages. The third command only shows what the last one would do; if "
     "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages. "
     "If dpkg stops because it is trying to overwrite a file of another package, remove that package first: `sudo dpkg "
-    "--remove --force-depends PACKAGE`.",
+    "--remove --force-depends PACKAGE`. If they still block each other, remove all of the driver (sudo apt-get purge "
+    "'nvidia-driver-*' 'nvidia-dkms-*' 'nvidia-kernel-*' 'nvidia-utils-*' 'libnvidia-compute-*' cuda-drivers), disable "
+    "the other source, and install the driver again from the one that stays.",
     actions=("repair-packages",),
 )
 _RELEASE = regex(r"(?:\d:)?(?P<release>\d{3}(?:\.\d{2,3}){1,2})-")
@@ -135,6 +137,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     _OVERLAP,
     layer=Layer.KERNEL_MODULE,
     rank=22,
+    explained_by=("driver-baked-into-image",),
     fix="Remove one of them completely, then reinstall the other. Run CUDA runfiles with --toolkit only.",
     elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
@@ -186,6 +189,8 @@ def _library_versions(environment: Environment) -> dict[str, str]:
 
 def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     version = installed(environment)
+    if own := without_package(environment):
+        return own
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     given = remedy(
         environment,

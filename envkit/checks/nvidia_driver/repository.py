@@ -32,7 +32,7 @@ def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
     folder = _FOLDER.search(said(environment, _ID))
     told = named(seen(environment, _ID, "detail-folder"), "folder")
     url = folder["url"] if folder is not None else f"{_REPOSITORIES}{told}" if told else ""
-    if url and seen(environment, _ID, "detail-image"):
+    if url and seen(environment, _ID, "detail-image", "detail-image-step"):
         return _in_dockerfile(url)
     keyring = steps(environment, "keyring", url=url) if url else ()
     where = "" if keyring else " for this system from NVIDIA's repository"
@@ -56,6 +56,7 @@ def _in_dockerfile(url: str) -> Remedy:
         "RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml*.list; "
         f"ADD {url}/cuda-keyring_1.1-1_all.deb /tmp/cuda-keyring.deb; "
         "RUN dpkg -i /tmp/cuda-keyring.deb (without the semicolons). Or use a tag that was built after April 2022. "
+        "If a tool writes the Dockerfile (rocker, for example), update the tool: pip install -U rocker. "
         "Then build the image again.",
         (fixed("docker build --no-cache ."),),
     )

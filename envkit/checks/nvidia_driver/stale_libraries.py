@@ -5,6 +5,8 @@ from __future__ import annotations
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import folder_of
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
 
@@ -29,4 +31,27 @@ def without_stale(environment: Environment, versions: dict[str, str]) -> Remedy 
         "drop-stale-libraries",
         root=folder_of(versions[stale[0]]),
         stale=stale[0],
+    )
+
+
+def without_package(environment: Environment) -> Remedy | None:
+    """Without the package of libraries that came over NVIDIA's installer, which then puts its own files back."""
+    lines = seen(environment, "driver-library-mismatch", "detail-package")
+    package, branch = named(lines, "package"), named(lines, "branch")
+    files = environment.driver.libraries.get() if environment.driver.libraries.known else ()
+    others = (file.version for file in files if file.version is not None and str(file.version.major) != branch)
+    module = environment.driver.kernel_module.value or next(others, None)
+    if "runfile" not in managers(environment) or package is None or module is None or branch == str(module.major):
+        return None
+    return remedy(
+        environment,
+        f"The loaded module is {module}, of NVIDIA's .run installer; {package}, which apt installed as a requirement "
+        f"of another package, put the libraries of branch {branch} in their place. Remove it (what asked for it goes "
+        "too: install that in another way, from source or as a snap), and run the same .run file again, which puts "
+        "its own libraries back; no reboot is needed. Or the other way around: run sudo nvidia-uninstall, and install "
+        "the driver's package of that branch.",
+        "purge-package",
+        "runfile-again",
+        name=package,
+        version=module,
     )

@@ -21,6 +21,13 @@ _SHARE = 0.7  # of a card's power, which a weak supply often still carries
 _CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
 
 
+_OPEN_ONLY = (
+    "The card is fine: this release of the open kernel module starts only data-center GPUs unless an option allows "
+    "others, as its message says. Set that option and restart, or install the proprietary module of the same release, "
+    "or a newer branch, whose open module supports this card (Turing or newer) without the option."
+)
+
+
 def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     """The log first: it is gone with the power."""
     saved = (
@@ -39,6 +46,12 @@ def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
             "The link reported errors for some time before: check the connection first. Reseat the card and its "
             "power cables, remove the riser, or try a different slot. If the errors follow the card into another "
             "slot, RMA it. A different driver does not fix this."
+        )
+    if seen(environment, "gpu-fallen-off-bus", "detail-riser") and not has_nvswitch_board(environment):
+        then = (
+            "It began with the riser: put the card directly into a slot. If it then stays on the bus, replace the "
+            "riser by a shorter or better one (shielded, and made for this PCIe generation) with its own power, or set "
+            "the slot to an older PCIe generation in the firmware. If the error follows the card, RMA it."
         )
     if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
         watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
@@ -93,6 +106,8 @@ def _open_module(environment: Environment, matrix: Matrix) -> bool:
 
 def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
     """What the kernel log says before the failure, and what there is to check on a card or a module."""
+    if seen(environment, "rm-init-adapter-failed", "detail-open-only"):
+        return remedy(environment, _OPEN_ONLY, "open-on-any-gpu", "reboot")
     power = seat_words(environment, "power cables and ", "")
     last = seat_words(environment, "try the card in another machine.", f"contact the vendor: {BARE}.")
     return remedy(

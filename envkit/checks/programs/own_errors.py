@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import SCRIPT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.gpu.gpus import all_work
@@ -49,6 +50,23 @@ def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
         "cuDNN: the output of collect_env shows whether they match.",
         (fixed("nvidia-smi"), *_ONE_BY_ONE, fixed("python -m torch.utils.collect_env")),
     )
+
+
+_HALF = (
+    "Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, torch_dtype=torch.float16 "
+    "for a pipeline. FlashAttention 2 has the same requirement: choose another attention backend (PyTorch's own, sdpa, "
+    "or xformers)."
+)
+_HALF_OF_LLAMA_FACTORY = (
+    "Run the model in float16. LLaMA-Factory has its own name for that, a line in the YAML file: vllm_dtype: float16 "
+    "(releases that reject it: infer_dtype: float16). It passes the value on to vLLM; dtype and --dtype are not "
+    "accepted. For training: fp16: true in place of bf16: true."
+)
+
+
+def _in_half_precision(environment: Environment, matrix: Matrix) -> Remedy:
+    """In the words of the program that passes the option on."""
+    return Remedy(_HALF_OF_LLAMA_FACTORY if "llamafactory" in managers(environment) else _HALF)
 
 
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
@@ -247,11 +265,10 @@ told_by_program(
         "bfloat16-not-on-gpu",
         "The model runs in bfloat16, which this GPU does not support",
         impact="The program stops. No other build, driver, or CUDA changes that.",
-        remedy="Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, "
-        "torch_dtype=torch.float16 for a pipeline. FlashAttention 2 has the same requirement: choose another "
-        "attention backend (PyTorch's own, sdpa, or xformers).",
+        remedy=_in_half_precision,
         status=Status.WARN,
     ),
+    fix="Run the model in float16, in the words of the program that loads it.",
     doc="""A model in bfloat16 runs on a GPU that supports it.
 
     bfloat16 needs Ampere or newer; older GPUs use float16.

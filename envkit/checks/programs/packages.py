@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import framework_by_package
-from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.command import WHEEL, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import fresh
+from envkit.checks.frameworks.installs import first_python, pip
 from envkit.checks.programs.told import told_by_program
 from envkit.model import Environment
 
@@ -137,6 +138,17 @@ told_by_program(
 )
 
 
+def _by_pip(environment: Environment, wheel: str) -> Remedy:
+    """The wheel that a setup.py wants to download by itself, which pip's options and proxy do not reach."""
+    return Remedy(
+        "The package's setup.py downloads this wheel by itself, without pip's retries, proxy, or mirror: let pip "
+        "install it (or download it with a browser, and give pip the file; if GitHub cannot be reached, through a "
+        "mirror). In an image, write this line instead of the one that fails. Or have it compiled here, which needs "
+        "nvcc and much time: set FLASH_ATTENTION_FORCE_BUILD=TRUE before the installation.",
+        (pip(first_python(environment), "install", "--no-deps", wheel),),
+    )
+
+
 def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
     """Only a file that came in part is thrown away: the others are gigabytes that would be loaded again."""
     if seen(environment, "download-failed", "apt-release"):
@@ -146,6 +158,9 @@ def _once_more(environment: Environment, matrix: Matrix) -> Remedy:
             "be in its project's guide), run apt-get update again, and start the installation again.",
             (fixed("grep -r ^deb /etc/apt/sources.list /etc/apt/sources.list.d"),),
         )
+    wheel = WHEEL(named(seen(environment, "download-failed", "detail-wheel"), "url"))
+    if isinstance(wheel, str):
+        return _by_pip(environment, wheel)
     if seen(environment, "download-failed", "hash"):
         return Remedy(
             "The downloaded file does not match the published one: the cache contains only part of it, or a proxy "

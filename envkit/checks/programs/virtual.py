@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import ComputeCapability
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.installs import capable_gpus
+from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -46,6 +49,46 @@ def _by_message(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_ANY_VGPU = (
+    "Read the log of nvidia-vgpu-mgr from that moment. {functions}All vGPUs of one GPU must have the same frame "
+    "buffer size, unless it is in mixed-size mode; available_instances in the type's directory shows how many "
+    "still fit. The card must be one that supports vGPU, with ECC or MIG as the profile needs it, no other "
+    "program using it, and the manager (vgpu-kvm) loaded for this kernel."
+)
+_FUNCTIONS = "Enable the virtual functions first (second command), and create the device on one of them. "
+_LOG = fixed("journalctl -b -u nvidia-vgpu-mgr -u nvidia-vgpud")
+_WITH_FUNCTIONS = ComputeCapability(8, 0)  # of vGPU hosts: Ampere and newer
+
+
+def _vgpu(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what the manager's log names; virtual functions are for the GPUs that have them."""
+    if seen(environment, "vgpu-not-started", "detail-framebuffer"):
+        return _smaller_profile(environment, matrix)
+    owns = [own for _, own in capable_gpus(environment, matrix)]
+    older = bool(owns) and all(own.numbers < _WITH_FUNCTIONS.numbers for own in owns)
+    functions = () if older else (fixed("sudo /usr/lib/nvidia/sriov-manage -e ALL"),)
+    return Remedy(
+        _ANY_VGPU.format(functions="" if older else f"On Ampere and newer: {_FUNCTIONS[0].lower()}{_FUNCTIONS[1:]}"),
+        (_LOG, *functions, fixed("mdevctl types")),
+    )
+
+
+def _smaller_profile(environment: Environment, matrix: Matrix) -> Remedy:
+    """A profile is made for the memory of its own card, which a smaller one does not have."""
+    size = number_named(seen(environment, "vgpu-not-started", "detail-profile"), "size")
+    cards = {model.memory_gb for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.memory_gb}
+    has = f", and this card has {min(cards):g} GB" if cards else ""
+    needs = f"{size} MiB of frame buffer{has}" if size else "more frame buffer than is left"
+    return Remedy(
+        f"The profile needs {needs}, so no vGPU of this type can start. Choose a type whose framebuffer (mdevctl types "
+        "prints it) is smaller than the card's memory, of which the host keeps a part; all running vGPUs together "
+        "must fit. In Proxmox, that is the MDev type of the machine's PCI device. With vgpu_unlock-rs, a profile's "
+        "size can be set instead: framebuffer and framebuffer_reservation under [profile.nvidia-NUMBER] in "
+        "/etc/vgpu_unlock/profile_override.toml. The virtual functions of sriov-manage are for Ampere and newer.",
+        (fixed("mdevctl types"),),
+    )
+
+
 told_by_program(
     Fault(
         "passthrough-blocked",
@@ -67,16 +110,7 @@ told_by_program(
         "vgpu-not-started",
         "The host's vGPU manager cannot create or start the vGPU",
         impact="The virtual machine does not start, or has no GPU.",
-        remedy="Read the log of nvidia-vgpu-mgr from that moment. On Ampere and newer, enable the virtual functions "
-        "first (second command), and create the device on one of them. All vGPUs of one GPU must have the same frame "
-        "buffer size, unless it is in mixed-size mode; available_instances in the type's directory shows how many "
-        "still fit. The card must be one that supports vGPU, with ECC or MIG as the profile needs it, no other "
-        "program using it, and the manager (vgpu-kvm) loaded for this kernel.",
-        steps=(
-            fixed("journalctl -b -u nvidia-vgpu-mgr -u nvidia-vgpud"),
-            fixed("sudo /usr/lib/nvidia/sriov-manage -e ALL"),
-            fixed("mdevctl types"),
-        ),
+        remedy=_vgpu,
     ),
     fix="Read the vGPU manager's log; enable the virtual functions; create one that still fits.",
     doc="""The vGPU manager on a host can create the vGPU that a virtual machine is given.

@@ -20,6 +20,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b|\buv\.lock\b", re.MULTILINE),
         ("uv ", "tool.uv", "uv.lock"),
     ),
+    "uv-tool": (regex(_PROMPT + r"uv(?: tool install|x) [\"'\w]", re.MULTILINE), ("uv tool install", "uvx ")),
+    "pipx": (regex(_PROMPT + r"pipx (?:install|run|inject) ", re.MULTILINE), ("pipx ",)),
     "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) |\buv venv\b", re.MULTILINE), ("uv pip", "uv venv")),
     "poetry": (
         regex(
@@ -180,9 +182,34 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("upyter", "!pip", "%pip", "]: ", "notebook cell"),
     ),
+    "rented-pod": (
+        regex(
+            r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
+            r"|\bpod on a GPU rental\b"
+        ),
+        (
+            "unPod",
+            "unpod",
+            "ast.ai",
+            "TensorDock",
+            "Paperspace",
+            "JarvisLabs",
+            "AutoDL",
+            "SaladCloud",
+            "pod on a GPU rental",
+        ),
+    ),
+    "kata": (
+        regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),
+        ("ata ", "kata-"),
+    ),
+    "llamafactory": (
+        regex(r"\b(?:llamafactory|LLaMA-?Factory)\b", re.IGNORECASE),
+        ("llamafactory", "LLaMA-Factory", "LLaMAFactory", "LlamaFactory", "LLaMa-Factory"),
+    ),
     "lxd": (
-        regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b"),
-        ("lxc ", "LXD", "LXC "),
+        regex(r"\blxc (?:exec|config|launch|list|info|restart) |\bLXD\b|\bLXC container\b|\braw\.qemu\b"),
+        ("lxc ", "LXD", "LXC ", "raw.qemu"),
     ),
     "systemd-boot": (
         regex(r"\bProduct: systemd-boot\b|\b[Uu]sing systemd-boot\b|\bto systemd-boot\b"),
@@ -193,8 +220,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("AWS", "EC2", "EKS", "large", ".compute.internal"),
     ),
     "laptop": (
-        regex(r"\b[Ll]aptop\b|\b[Nn]otebook with\b|\bMax-Q\b"),
-        ("aptop", "otebook with", "Max-Q"),
+        regex(r"\b[Ll]aptop\b|\b[Nn]otebook with\b|\bMax-Q\b|\bThinkPad\b|\bGeForce MX\d{3}\b"),
+        ("aptop", "otebook with", "Max-Q", "ThinkPad", "GeForce MX"),
     ),
     "no-root": (
         regex(
