@@ -67,9 +67,7 @@ def first_unbroken(package: str, after: Version | None, beside: str, there: Vers
     return next((end for end in later if not any(span.holds(end) for span in spans)), None)
 
 
-def extra_against(
-    package: str, python: Version | VersionSpec | None
-) -> tuple[str, str, tuple[str, ...]] | None:
+def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[str, str, tuple[str, ...]] | None:
     """Why the extra that a pinned package names cannot be had with a Python, what helps, and the sources.
 
     None where it can.
@@ -83,7 +81,11 @@ def extra_against(
 
 def with_its_extra(build: FrameworkBuild, builds: Iterable[FrameworkBuild], python: Version | None) -> str:
     """The requirement that brings a build with its CUDA: that of its release whose extra can still be installed."""
-    same = (other for other in builds if (other.version, other.cuda, other.bundles_cuda) == (build.version, build.cuda, True))
+    same = (
+        other
+        for other in builds
+        if (other.version, other.cuda, other.bundles_cuda) == (build.version, build.cuda, True)
+    )
     packages = (other.package for other in (build, *same) if other.package)
     return next((package for package in packages if extra_against(package, python) is None), build.package or "")
 

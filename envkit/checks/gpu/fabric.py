@@ -14,7 +14,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
-from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment
 from envkit.model.observed import is_told
 from envkit.model.paths import fact
@@ -35,37 +35,38 @@ _NOT_INITIALIZED = "CUDA returns error 802 ('system not yet initialized') on eve
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
-    version = environment.driver.kernel_module.value
-    installed = environment.driver.fabric_manager.known
-    actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
-    summary = (
-        "Start it now and enable it at boot."
-        if installed
-        else "Install the Fabric Manager package whose version exactly matches the driver, and start the service."
+    if environment.driver.fabric_manager.known:
+        return remedy(environment, "Start it now and enable it at boot.", "start-fabric-manager")
+    return _of_version(environment, installed(environment), "and start the service.")
+
+
+def _of_version(environment: Environment, version: Version | None, then: str, *more: str) -> Remedy:
+    """The package of one version, which is the driver's; where that is not known, the command that prints it."""
+    package = "the Fabric Manager package whose version exactly matches the driver"
+    if version is None:
+        return remedy(
+            environment,
+            f"Install {package} (the first command prints it), {then} The package is nvidia-fabricmanager-BRANCH="
+            "VERSION-* on Ubuntu and nvidia-fabric-manager-VERSION on Red Hat.",
+            "driver-version",
+            "start-fabric-manager",
+        )
+    return remedy(
+        environment,
+        f"Install {package} ({version}), {then}",
+        "fabric-manager",
+        "start-fabric-manager",
+        *more,
+        branch=version.major,
+        version=version,
     )
-    return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     """Only what was brought to one version is held."""
     told = Version.find(named(seen(environment, "fabric-manager-version-mismatch"), "driver") or "")
-    version = told or environment.driver.kernel_module.value
-    if version is None:
-        return remedy(
-            environment,
-            "Install the Fabric Manager package whose version exactly matches the driver (the command below prints "
-            "it), and start the service.",
-            "driver-version",
-        )
-    return remedy(
-        environment,
-        "Install the Fabric Manager that matches the driver version, start it, and hold all NVIDIA packages.",
-        "fabric-manager",
-        "start-fabric-manager",
-        "hold",
-        branch=version.major,
-        version=version,
-    )
+    then = "start the service, and hold all NVIDIA packages."
+    return _of_version(environment, told or installed(environment), then, "hold")
 
 
 def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
