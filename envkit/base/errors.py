@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 _LIKE = 0.7  # of two words with less in common, one is hardly meant by the other
 _SUGGESTED = 2  # more in one line nobody reads
+_LONGEST = 120  # characters of a value that are shown, and compared: no name is as long
 
 
 class EnvkitError(Exception):
@@ -55,7 +56,8 @@ class RequestError(EnvkitError):
     ) -> RequestError:
         """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
         told = f"Run `{listing}` to list them all." if listing else ""
-        return cls(f"{option}: unknown {kind} {value!r}.", f"{did_you_mean(value, valid)} {told}".strip())
+        shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+        return cls(f"{option}: unknown {kind} {shown!r}.", f"{did_you_mean(value, valid)} {told}".strip())
 
 
 class UnknownFramework(RequestError):
@@ -79,7 +81,7 @@ def _by_likeness(value: str, valid: Iterable[str]) -> list[tuple[str, float]]:
     """The words with how like they are: first those that begin with the value, then those that hold it, then others."""
     from difflib import SequenceMatcher
 
-    wanted = value.lower()
+    wanted = value.lower()[:_LONGEST]
 
     def likeness(word: str) -> float:
         whole = word.lower()

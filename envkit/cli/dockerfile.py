@@ -209,7 +209,8 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
     """The options with the project's own list, or the packages that it names; what is left out is reported."""
     image = options.image
     if project.requirements and image.requirements is None:
-        image = replace(image, requirements=project.requirements)
+        compiled = project.wishes.compiled if not (image.official or image.lock) else ()
+        image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
         say(f"Note: the image installs {project.requirements}; keep it next to the Dockerfile.")
     elif not project.requirements:
         image = replace(image, pip=(*image.pip, *project.wishes.other))

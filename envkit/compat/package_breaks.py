@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from envkit.base.versions import Version, VersionSpec
@@ -13,6 +13,7 @@ from envkit.tables.loader import read
 from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import FrameworkBuild
 
+_ALWAYS = "nothing>=0"  # a release that cannot be installed, whatever is next to it
 There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
 
 
@@ -20,7 +21,7 @@ There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its v
 def _rows() -> dict[str, tuple[tuple[PackageBreak, VersionSpec, Requirement], ...]]:
     found: dict[str, list[tuple[PackageBreak, VersionSpec, Requirement]]] = {}
     for row in read(PackageBreak):
-        own, other = requirements_of((row.package + row.versions, row.beside))
+        own, other = requirements_of((row.package + row.versions, row.beside or _ALWAYS))
         found.setdefault(row.package, []).append((row, own.spec, other))
     return {name: tuple(rows) for name, rows in found.items()}
 
@@ -39,10 +40,11 @@ def _against(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[t
     rows = _rows().get(package, ()) if not amended else ()
     wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
-        there = beside.get(other.package)
+        there = beside.get(other.package) if row.beside else ("", other.spec)
         if wanted is None or there is None or not lies_in(wanted.spec, span) or not _is_in(there[1], other.spec):
             continue
-        detail = f"{package}{spec} does not work with {there[0]}: {row.because}"
+        fails = f"does not work with {there[0]}" if row.beside else "cannot be installed"
+        detail = f"{package}{spec} {fails}: {row.because}"
         yield Verdict("package-breaks", "fail", detail, row.sources), row
 
 
@@ -65,12 +67,27 @@ def first_unbroken(package: str, after: Version | None, beside: str, there: Vers
     return next((end for end in later if not any(span.holds(end) for span in spans)), None)
 
 
-def extra_against(package: str, python: Version | VersionSpec) -> tuple[str, tuple[str, ...]] | None:
-    """Why the extra that a pinned package names cannot be had with a Python, with the sources; None where it can."""
+def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[str, str, tuple[str, ...]] | None:
+    """Why the extra that a pinned package names cannot be had with a Python, what helps, and the sources.
+
+    None where it can.
+    """
     name, pin, release = package.partition("==")
-    for verdict, row in _against(name, pin + release, {"python": (f"Python {python}", python)}) if "[" in name else ():
-        return row.because, verdict.sources
+    beside: dict[str, There] = {"python": (f"Python {python}", python)} if python is not None else {}
+    for verdict, row in _against(name, pin + release, beside) if "[" in name else ():
+        return row.because, row.instead, verdict.sources
     return None
+
+
+def with_its_extra(build: FrameworkBuild, builds: Iterable[FrameworkBuild], python: Version | None) -> str:
+    """The requirement that brings a build with its CUDA: that of its release whose extra can still be installed."""
+    same = (
+        other
+        for other in builds
+        if (other.version, other.cuda, other.bundles_cuda) == (build.version, build.cuda, True)
+    )
+    packages = (other.package for other in (build, *same) if other.package)
+    return next((package for package in packages if extra_against(package, python) is None), build.package or "")
 
 
 def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:

@@ -92,6 +92,6 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec, span:
     extra = extra_against(build.package or "", python)
     if extra is not None:
         detail = f"{title_of(build)} cannot be installed for Python {python}: {extra[0]}"
-        return Verdict(relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *extra[1]))))
+        return Verdict(relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *extra[2]))))
     detail = f"{title_of(build)} has no wheel for Python {python}, only for {series(build.pythons)}"
     return Verdict(relation, "fail", detail, build.sources)

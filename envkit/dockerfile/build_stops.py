@@ -74,7 +74,7 @@ from envkit.dockerfile.stops_system import (
     sources_missing,
 )
 from envkit.dockerfile.stops_tools import export_gone, option_gone, program_moved
-from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_torch import compiled_anew, gpu_unnamed, without_torch
 from envkit.dockerfile.stops_uv import environment_missing
 from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
@@ -198,9 +198,9 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         return
     if "compiler" in ground.tells or "SKIP_CUDA" in " ".join(ground.environment):
         return
-    for step in ground.steps:
+    for step, made in compiled_anew(ground):
         words = step.command.words
-        compiled = next((one for one in compiled_in(step) if one.row.needs_nvcc), None)
+        compiled = next((one for one in made if one.row.needs_nvcc), None)
         asked = words[:2] == ("which", "nvcc") and step.command.decisive
         line, needs = step.command.line, "nvcc" if asked or words[0].rpartition("/")[2] == "nvcc" else ""
         if compiled is not None:

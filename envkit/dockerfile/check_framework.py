@@ -11,6 +11,7 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.numpy_bound import numpy_meets
+from envkit.compat.package_breaks import extra_against, with_its_extra
 from envkit.compat.pythons import python_has_wheel
 from envkit.compat.software import (
     GlibcMatch,
@@ -133,6 +134,15 @@ def _build(
             around = _around(build, wanted, found, request, subject, anew, matrix) if found.cuda is None else ()
             yield from (one for one in around if one.status is Status.FAIL)
             return
+    gone = None if wanted.places or found.index_set else extra_against(_in_words(wanted), wanted.python)
+    if gone is not None:
+        title = f"{_in_words(wanted)} cannot be installed: {gone[0]}"
+        impact = "The build stops with 'No matching distribution found'."
+        remedy = Remedy(gone[1])
+        yield finding(
+            faults.FRAMEWORK_VERSION, Status.FAIL, title, subject, impact=impact, remedy=remedy, sources=gone[2]
+        )
+        return
     yield from _around(build, wanted, found, request, subject, anew, matrix)
     yield from _numpy(build, wanted, found, subject, matrix)
 
@@ -160,7 +170,8 @@ def _around(
     origin = cuda_comes_from(build, wanted, found)
     if origin == "nowhere":
         title = f"{wanted.package} {build.version} has no CUDA: the CUDA build is {build.package}"
-        yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
+        own = with_its_extra(build, matrix.builds(build.framework), wanted.python)
+        yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(own)))
         return
     from_system = origin == "system"
     if from_system:
@@ -195,7 +206,7 @@ def _cuda_of(
         return  # the Python of conda finds conda's libraries
     title = f"{build.named}"
     if found.cuda is None:
-        yield _without_cuda(build, wanted, found, request, subject, anew)
+        yield _without_cuda(build, wanted, found, request, subject, anew, matrix)
         return
     toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
     if toolkits:
@@ -227,7 +238,13 @@ def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
 
 
 def _without_cuda(
-    build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
+    build: FrameworkBuild,
+    wanted: Wanted,
+    found: Contents,
+    request: Request,
+    subject: str,
+    anew: Command,
+    matrix: Matrix,
 ) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not known to envkit."""
     title = f"{build.named} loads CUDA {build.cuda} from the system, but"
@@ -237,7 +254,8 @@ def _without_cuda(
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would provide them
-        remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
+        own = with_its_extra(build, matrix.builds(build.framework), wanted.python)
+        remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(own)),))
     if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
         told = f"{title} the image has none: it will not use a GPU"
         return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)

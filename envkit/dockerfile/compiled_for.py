@@ -8,7 +8,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
-from envkit.dockerfile.stops_torch import Compiled, compiled_in
+from envkit.dockerfile.stops_torch import Compiled, compiled_anew
 from envkit.dockerfile.wanted import Choices, Problem
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.rows import FrameworkBuild
@@ -35,8 +35,8 @@ def _first(ground: Ground, build: FrameworkBuild) -> Iterator[Finding]:
     nvcc, cuda = ground.base.cuda, build.cuda
     if nvcc is None or cuda is None or nvcc.major == cuda.major:
         return
-    for step in ground.steps:
-        compiled = next((one for one in compiled_in(step) if one.row.needs_nvcc), None)
+    for step, made in compiled_anew(ground):
+        compiled = next((one for one in made if one.row.needs_nvcc), None)
         if compiled is None or _NO_ISOLATION not in step.command.words:
             continue
         if compiled.row.package != _HAS_WHEELS or (_is_pinned(compiled) and cuda.major > nvcc.major):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -39,12 +40,17 @@ class ShellCommand:
         """The line on which it starts."""
         return self.words[0].line
 
+    @cached_property
+    def called(self) -> tuple[Word, ...]:
+        """Its words from its program on, without sudo, env and assignments before it."""
+        words = self.words
+        start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
+        return words[start:]
+
 
 def called(command: ShellCommand) -> tuple[Word, ...]:
-    """The words of a command from its program on, without sudo, env and assignments before it."""
-    words = command.words
-    start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
-    return words[start:]
+    """The words of a command from its program on; worked out once, as dozens of rules look at each command."""
+    return command.called
 
 
 def commands(script: Text, variables: Mapping[str, str], heredocs: Sequence[Text] = ()) -> tuple[ShellCommand, ...]:

@@ -23,13 +23,13 @@ _CHECKS_OUT = regex(r"\bgit (?:-C \S+ )?(?:checkout|reset|switch)\b|(?:-b|--bran
 
 def python_too_old(ground: Ground) -> Iterator[Finding]:
     """The first project of which the newest state does not take the Python that it is installed for."""
-    for step in ground.steps:
+    for step, addresses in _with_addresses(ground):
         words = step.command.words
         if "install" not in words or not step.command.decisive:
             continue
         caller = " ".join(words[: words.index("install")])
         python = ground.pythons.of(caller, step.place)
-        for word in _addresses(step, ground):
+        for word in addresses:
             row = next((row for row in read(RepositoryPython) if is_of_repository(word, row.repository)), None)
             if row is None or python is None or python >= row.python:
                 continue
@@ -49,10 +49,10 @@ def needs_more(ground: Ground) -> Iterator[Finding]:
     """The first project that is installed in its newest state, which imports a package that nothing installs."""
     texts = " ".join(ground.written)
     named = ground.specs
-    for step in ground.steps:
+    for step, addresses in _with_addresses(ground):
         if "install" not in step.command.words or not step.command.decisive:
             continue
-        for word in _addresses(step, ground):
+        for word in addresses:
             row = next((row for row in read(RepositoryNeed) if is_of_repository(word, row.repository)), None)
             if row is None or any(one in texts for one in row.words) or ("mmcv" in named and not named["mmcv"]):
                 continue
@@ -68,11 +68,12 @@ def needs_more(ground: Ground) -> Iterator[Finding]:
             return
 
 
-def _addresses(step: Step, ground: Ground) -> Iterator[Word]:
-    """The repositories that a step installs in their newest state."""
-    yield from (word for word in step.command.words if "github.com/" in word and not _PINNED.search(word))
-    if not any(_CHECKS_OUT.search(text) for text in ground.texts):
-        yield from step.clones
+def _with_addresses(ground: Ground) -> Iterator[tuple[Step, tuple[Word, ...]]]:
+    """Each step with the repositories that it installs in their newest state."""
+    checks_out = any(_CHECKS_OUT.search(text) for text in ground.texts)
+    for step in ground.steps:
+        named = (word for word in step.command.words if "github.com/" in word and not _PINNED.search(word))
+        yield step, (*named, *(() if checks_out else step.clones))
 
 
 def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -37,8 +37,8 @@ def without_torch(ground: Ground) -> Iterator[Finding]:
 def _torch_hidden(ground: Ground) -> Iterator[Finding]:
     """Each package that imports torch while pip, which is new enough to hide it always, or uv builds it."""
     told: set[str] = set()
-    for step, newest in with_newest_pip(ground):
-        for hidden in compiled_in(step) if step.command.decisive else ():
+    for (step, newest), (_, compiled) in zip(with_newest_pip(ground), compiled_anew(ground), strict=True):
+        for hidden in compiled if step.command.decisive else ():
             isolated = hidden.caller == _UV or (
                 _PIP.fullmatch(hidden.caller) and _isolates(hidden, step, newest, ground)
             )
@@ -136,6 +136,25 @@ def compiled_in(step: Step) -> Iterator[Compiled]:
     yield from _from_repositories(step.clones, _UV if "uv" in words[:2] else _caller_of(words))
 
 
+def compiled_anew(ground: Ground) -> Iterator[tuple[Step, tuple[Compiled, ...]]]:
+    """Each step with what it builds from source with torch; what an earlier one has installed is left as it is.
+
+    Of one that was installed without a release, as from wheels in a folder, it is the one that is asked for later.
+    """
+    there: dict[str, set[str]] = {}
+    for step in ground.steps:
+        upgrades = any(package.places.upgrades for package in step.packages)
+        found = tuple(compiled_in(step))
+        yield step, found if upgrades else tuple(one for one in found if not _is_there(one, there))
+        for package in step.packages:
+            there.setdefault(normalized(package.name), set()).add(package.spec)
+
+
+def _is_there(compiled: Compiled, there: Mapping[str, set[str]]) -> bool:
+    specs = there.get(compiled.row.package, set())
+    return bool(specs) and (not compiled.spec or not specs.isdisjoint({"", compiled.spec}))
+
+
 def _caller_of(words: Sequence[Word]) -> str:
     """How a command calls what builds a project: pip, or the Python that runs its setup.py."""
     end = next((at for at, word in enumerate(words) if word in ("install", "wheel") or word.endswith("setup.py")), 0)
@@ -156,8 +175,8 @@ def _is_of(word: str, row: CompiledPackage) -> bool:
 
 def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
     """The first package whose build looks for a GPU, as no variable names its architectures."""
-    for step in ground.steps:
-        for compiled in compiled_in(step):
+    for step, found in compiled_anew(ground):
+        for compiled in found:
             variable = compiled.row.variable
             if not variable or variable in ground.environment or variable in " ".join(ground.texts):
                 continue

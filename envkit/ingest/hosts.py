@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
 from envkit.base.errors import SourceError
 from envkit.ingest.arrived import groups_in, kept, seconds_in
 from envkit.ingest.sources import all_recorded, environment_in, from_text, read_file
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 RESULTS = "hosts"  # the folder of a run that holds its results, one for each host
 RUN = "run.json"
 PLAYBOOK = frozenset(("playbook.yml", "ansible.cfg", "callback_plugins", "collect.sh", "envkit.pyz"))  # no host's files
+# files that say what is to be installed, and nothing of a machine
+_OF_PROJECT = regex(
+    r"(?i)(?:[\w-]{1,80}\.)?(?:docker|container)file(?:\.[\w.-]{1,80})?|requirements[\w.-]{0,80}\.(?:txt|in)"
+    r"|(?:docker-)?compose[\w.-]{0,40}\.ya?ml|(?:conda-)?(?:environment|lock)\.ya?ml|pyproject\.toml|setup\.(?:py|cfg)"
+    r"|Pipfile(?:\.lock)?|(?:uv|poetry|pdm|pixi|pylock)\.(?:lock|toml)"
+)
 _OPTION = "fleet"
 _FILE = "the file"  # in reasons: hosts with one reason stand in one line, which a path would keep apart
 _NOT_REACHED = frozenset(("unreachable", "timed-out", "hung", "no-python", "no-space", "crashed", "unreadable"))
@@ -49,9 +56,9 @@ def host_sources(places: Sequence[str]) -> list[HostSource]:
     """The hosts of folders and files, sorted by place; those of one name get the names of their places.
 
     In a folder each capture and each file is a host, and so is a folder below it that holds several texts and nothing
-    else; what is hidden or called README is none, nor is the playbook that collects, and links are not followed. What
-    cannot be read below a place is a host in trouble. A place that is named twice counts once. Raises SourceError for a
-    place that cannot be read or holds nothing.
+    else; what is hidden or called README is none, nor is the playbook that collects, nor a project's file such as a
+    Dockerfile, and links are not followed. What cannot be read below a place is a host in trouble. A place that is
+    named twice counts once. Raises SourceError for a place that cannot be read or holds nothing.
     """
     hosts: dict[tuple[str, ...], HostSource] = {}
     for place in places:
@@ -135,7 +142,7 @@ def _hosts_in(folder: str, depth: int) -> Iterator[HostSource]:
     for place in places.values():
         if os.path.isdir(place) and not os.path.islink(place):
             yield from _below(place, depth + 1)
-        else:
+        elif not _OF_PROJECT.fullmatch(os.path.basename(place)):
             yield _file(place)
 
 

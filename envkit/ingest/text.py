@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
+_MANY = 5000  # lines with a needle beyond which those that differ in digits alone are passed over, too
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
 _SHORT = 10_000  # characters of a text that is searched for a needle at once
 _PIECE = 4  # bytes that are known by themselves: looking through all words takes longer
@@ -180,7 +181,9 @@ class Text:
         """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
         whole, starts, last = self.whole, self._starts, len(self.lines)
         indices = self.lines_with(*needles)
-        passed_over = self._same if lines == 1 and len(indices) > _SAME else None
+        passed_over = None
+        if lines == 1 and len(indices) > _SAME:
+            passed_over = self.repeats if len(indices) > _MANY else self._same
         position = 0
         for index in indices:
             if passed_over and passed_over[index]:

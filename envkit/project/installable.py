@@ -66,7 +66,8 @@ def _breaks(have: Chosen, beside: dict[str, There]) -> Iterator[tuple[Item, Verd
             spec = one.package.spec.partition("+")[0]
             name = normalized(one.package.name)
             # what an extra lacks for a Python is said of the framework's build, which has none for it
-            extras = one.package.extras if name not in _without_python(have) else ()
+            elsewhere = name in _without_python(have) or _is_elsewhere(one.package.places, name)
+            extras = () if elsewhere else one.package.extras
             for wanted in (name, *(f"{name}[{extra}]" for extra in extras)):
                 for verdict, instead in package_breaks(wanted, spec, beside):
                     yield one, verdict, instead

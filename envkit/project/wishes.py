@@ -14,6 +14,7 @@ from envkit.dockerfile.specifiers import Release, Wish
 from envkit.project.model import Item, Manifest
 from envkit.solver.other_words import cuda_words
 from envkit.solver.request import RequestWords
+from envkit.tables.images import extension_build
 from envkit.tables.rows import Framework
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class ProjectWishes:
     python: str | None = None
     other: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # requirements that no plan installs: addresses, conda's packages
+    compiled: tuple[str, ...] = ()  # the requirements of pip that have to be compiled for a framework
 
 
 def wishes(pins: Manifest, written: Manifest, matrix: Matrix) -> ProjectWishes:
@@ -62,7 +64,12 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix) -> ProjectWishes:
     companions = () if "pytorch" in {one.name for one in chosen} else tuple(_companions(written))
     other, left_out = _others(written, matrix, chosen.values())
     return ProjectWishes(
-        texts or companions, _cuda(chosen.values()), _python(pins, written), tuple(other), tuple(left_out)
+        texts or companions,
+        _cuda(chosen.values()),
+        _python(pins, written),
+        tuple(other),
+        tuple(left_out),
+        tuple(_compiled(written)),
     )
 
 
@@ -116,6 +123,17 @@ def _companions(manifest: Manifest) -> Iterator[str]:
     for item in manifest.items:
         if normalized(item.package.name) in TIED_TO_TORCH and not item.group:
             yield f"{item.package.name}{item.package.spec.partition('+')[0]}"
+
+
+def _compiled(manifest: Manifest) -> Iterator[str]:
+    """The requirements of a list that the index has as sources, which are built with the framework's CUDA."""
+    for item in manifest.items:
+        package = item.package
+        row = extension_build(normalized(package.name))
+        elsewhere = package.places.more or package.wheel is not None
+        text = f"{package.name}{package.spec.replace(' ', '')}"
+        if row is not None and row.index and not elsewhere and not item.group and _PLAIN.fullmatch(text):
+            yield text
 
 
 def _cuda(items: Iterable[Item]) -> str | None:

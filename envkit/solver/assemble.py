@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import Version
-from envkit.compat.packages import requirements_of
 from envkit.compat.pythons import python_meets
 from envkit.compat.software import has_own_cudnn
 from envkit.solver.choose_system import choose_system, cudnn_for, runfiles_for
@@ -38,7 +37,7 @@ def assemble(selection: Selection, query: Query) -> Choice:
         toolkit=toolkit,
         runfiles=runfiles_for(toolkit, query) if toolkit else (),
         cudnn=cudnn,
-        cudnn_version=_cudnn_version(cudnn, image, selection),
+        cudnn_version=_cudnn_version(cudnn, image, selection, query),
         python=python,
         python_source=source,
         os=system,
@@ -61,11 +60,18 @@ def _own_images(build: FrameworkBuild, query: Query) -> Iterator[FrameworkImage]
             yield image
 
 
-def _cudnn_version(cudnn: CudnnRelease | None, image: ImageTag | None, selection: Selection) -> Version | None:
+def _cudnn_version(
+    cudnn: CudnnRelease | None, image: ImageTag | None, selection: Selection, query: Query
+) -> Version | None:
+    """The cuDNN of the plan; of wheels the one that was asked for where they leave that to pip."""
     if cudnn is not None:
         in_image = image is not None and bool(image.cudnn)
         return Version.of(cudnn.soname_major) if in_image else cudnn.version
-    return next((build.cudnn for build in selection.builds if build.cudnn), None)
+    asked = query.request.cudnn.exact if query.request.cudnn is not None else None
+    own = next((build for build in selection.builds if build.cudnn), None)
+    if own is None or own.cudnn is None or asked is None or own.cudnn.starts_with(asked):
+        return own.cudnn if own is not None else None
+    return asked if query.together.open_cudnn(own) is not None else own.cudnn
 
 
 def _python(
@@ -140,13 +146,16 @@ def _plainest(sources: Iterable[PythonSource], python: Version | None) -> Python
 
 
 def cudnn_pins(builds: Iterable[FrameworkBuild], query: Query) -> Iterator[tuple[FrameworkBuild, str]]:
-    """Each build whose requirement of cuDNN is open, with the pin; only for GPUs that NVIDIA no longer develops for."""
-    if all(query.knowledge.last_branch(gpu) is None for gpu in query.request.gpus):
+    """Each build whose requirement of cuDNN is open, with the pin.
+
+    Only for a cuDNN that was asked for, and for GPUs that NVIDIA no longer develops for.
+    """
+    told = query.request.cudnn.exact if query.request.cudnn is not None else None
+    asked = told if told is not None and len(told.parts) > 1 else None  # of a major alone, any will do
+    if asked is None and all(query.knowledge.last_branch(gpu) is None for gpu in query.request.gpus):
         return
     for build in builds:
-        if build.cudnn is None or not has_own_cudnn(build):
-            continue
-        row = query.together.libraries_of(build)
-        for line in requirements_of(row.requires or ()) if row is not None else ():
-            if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None:
-                yield build, f"{line.package}=={build.cudnn}{'' if len(build.cudnn.parts) > 3 else '.*'}"
+        line = query.together.open_cudnn(build) if build.cudnn is not None and has_own_cudnn(build) else None
+        if line is not None and build.cudnn is not None:
+            release = build.cudnn if asked is None or build.cudnn.starts_with(asked) else asked
+            yield build, f"{line.package}=={release}{'' if len(release.parts) > 3 else '.*'}"

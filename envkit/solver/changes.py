@@ -8,6 +8,7 @@ from itertools import chain
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS, WINDOWS_DRIVERS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat.driver import branch_of
 from envkit.compat.software import needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.candidates import passing
@@ -157,12 +158,19 @@ def _driver_changes(part: Part, query: Query) -> Iterator[Change]:
         values |= {Version.of(major) for row in branches for major in row.windows_majors[-1:]}
         values |= {Version.of(major) for row in knowledge.tables.driver_branches for major in row.windows_majors[:1]}
     else:
+        values = {_released(value, query) for value in values}
         values |= {row.last_version or Version.of(row.branch) for row in branches}
         values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
     for driver in nearest_first(values, request.driver or Version.of(0)):
         dropped = any(knowledge.gpu_on_driver(gpu, driver, request.platform).status == "fail" for gpu in request.gpus)
         if driver != request.driver and not dropped:
             yield Change(COSTS.index("driver"), "driver", str(driver), replace(request, driver=driver))
+
+
+def _released(floor: Version, query: Query) -> Version:
+    """The first Linux driver from a floor on that its branch has: release notes name floors that nobody published."""
+    row = branch_of(floor, query.knowledge.tables)
+    return max(floor, row.first_version) if row is not None and row.first_version is not None else floor
 
 
 def _os_changes(part: Part, query: Query) -> Iterator[Change]:

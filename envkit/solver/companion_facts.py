@@ -81,7 +81,7 @@ def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
         yield f"{companion.named} {row.version} requires {', '.join(_others(row))}"
     if request.platform == JETSON:  # whose packages are others
         return
-    yield from _for_cuda(companion.package, request)
+    yield from _for_cuda(companion, request)
     if request.platform == WINDOWS or request.architecture != Request().architecture:
         yield from wheel_facts(companion.package, request.platform, request.architecture, None)
     python = request.python.exact if request.python is not None else None
@@ -89,14 +89,18 @@ def _of_companion(companion: Companion, request: Request) -> Iterator[str]:
         yield from wheel_facts(companion.package, request.platform, request.architecture, python)
 
 
-def _for_cuda(package: str, request: Request) -> Iterator[str]:
-    """The first release that works with a CUDA, where older ones are known to break next to it."""
+def _for_cuda(companion: Companion, request: Request) -> Iterator[str]:
+    """The first release that works with a CUDA, where older ones are known to break next to it.
+
+    Of one that was asked for in a release, only where that is an older one.
+    """
     cuda = request.cuda.exact if request.cuda is not None else None
     if cuda is None:
         return
-    first = first_unbroken(package, None, "cuda", cuda)
+    asked = Version.find(companion.release)
+    first = first_unbroken(companion.package, asked, "cuda", cuda)
     if first is not None:
-        yield f"the first {package} release for CUDA {cuda} is {first}"
+        yield f"the first {companion.package} release for CUDA {cuda} is {first}"
 
 
 def _others(row: PackagePair) -> list[str]:

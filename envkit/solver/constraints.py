@@ -20,6 +20,7 @@ from envkit.compat.software import (
     gpu_on_cudnn,
     has_own_cudnn,
     needs_system_cuda,
+    some_version_meets,
     title_of,
 )
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -173,12 +174,17 @@ def _outlived(query: Query) -> tuple[TargetGpu, int]:
 def _cudnn(query: Query, build: FrameworkBuild) -> bool | None:
     wanted = query.request.cudnn
     if wanted is not None and has_own_cudnn(build):
+        line = query.together.open_cudnn(build)
+        if line is not None:
+            return some_version_meets((line.spec, wanted))
         return query.knowledge.cudnn_meets(build, wanted)
     return "cudnn-version" not in query.against_cuda_of(build)
 
 
 def _other_cudnn(query: Query, build: FrameworkBuild) -> Verdict:
-    own = build.cudnn or "of its CUDA"
+    line = query.together.open_cudnn(build) if has_own_cudnn(build) else None
+    later = f" or a later {build.cudnn.major}.x" if line is not None and build.cudnn is not None else ""
+    own = f"{build.cudnn}{later}" if build.cudnn is not None else "of its CUDA"
     detail = f"{title_of(build)} needs cuDNN {own}, not {query.request.cudnn}"
     return Verdict("cudnn-version", "fail", detail, build.sources)
 
@@ -251,7 +257,7 @@ GLIBC = Constraint(
 CUDA_VERSION = Constraint("cuda-version", _CUDA_COLUMNS, lambda query: query.cuda_side, _cuda, _other_cuda)
 CUDNN_VERSION = Constraint(
     "cudnn-version",
-    _CUDA_COLUMNS,
+    (*_CUDA_COLUMNS, "package", "index_url", "find_links"),
     lambda query: query.cuda_side if query.request.cudnn else None,
     _cudnn,
     _other_cudnn,

@@ -53,6 +53,7 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     if row is None:
         return RequestError.unknown_value(option, name, dict.fromkeys(names), "envkit matrix gpus")
     look = f"; for this one, see {row.instead}" if row.instead else "."
+    look += f" ({row.look})" if row.look else ""
     return RequestError(
         f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
     )

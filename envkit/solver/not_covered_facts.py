@@ -14,8 +14,8 @@ from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.prebuilt_wheels import prebuilt_of, releases_of_torch
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict
-from envkit.solver.request import RequestWords
-from envkit.solver.software_notes import beside_words, driver_notes, notes_of
+from envkit.solver.request import Request, RequestWords
+from envkit.solver.software_notes import Beside, beside_words, driver_notes, notes_of
 from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.rows import os_title
@@ -30,7 +30,7 @@ def facts_of(name: str, words: RequestWords, gpus: Iterable[ComputeCapability], 
     package, torch = normalized(name), torch_of(words)
     beside = beside_words(words, torch)
     yield from _on_driver(words, beside.platform, tables)
-    yield from _wheels(package, torch, words, beside.platform)
+    yield from _wheels(package, torch, words, beside)
     for notes in (notes_of, driver_notes):
         yield from notes(package, _spec_of(package, words), beside)
     yield from _brought_by(package, torch)
@@ -63,17 +63,22 @@ def _spec_of(package: str, words: RequestWords) -> str:
     return next((spec for name, spec in named if normalized(name) == package), "")
 
 
-def _wheels(package: str, torch: Version | None, words: RequestWords, platform: str) -> Iterator[str]:
+def _wheels(package: str, torch: Version | None, words: RequestWords, beside: Beside) -> Iterator[str]:
     """The releases with wheels for a PyTorch, and the PyTorch releases that the wheels of a release are for."""
     every = _wheels_of(package, "")
-    place = WINDOWS if platform == WINDOWS else "linux"
+    usual = beside.architecture == Request().architecture
+    system = WINDOWS if beside.platform == WINDOWS else "linux"
+    place = system if usual else f"{system}-{beside.architecture}"
     rows = [row for row in every if place in row.places]
     if every and not rows:
         releases = ", ".join(dict.fromkeys(row.version for row in every))
         torches, known = releases_of_torch(every), series(os_title(one) for one in _places(every))
+        here = os_title(system) if usual else f"{os_title(system)} {beside.architecture}"
+        known = known if usual else f"{known} {Request().architecture}"
+        or_wsl = ", or install it in WSL" if system == WINDOWS else ""
         yield (
-            f"its wheels ({releases}, for PyTorch {torches}) are for {known} only: on {os_title(place)}, compile it "
-            "from source, or install it in WSL"
+            f"its wheels ({releases}, for PyTorch {torches}) are for {known} only: on {here}, compile it from source"
+            f"{or_wsl}"
         )
     if not rows:
         return

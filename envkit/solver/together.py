@@ -12,6 +12,7 @@ from envkit.compat.packages import (
     demands_on,
     libraries_of,
     requirement_met,
+    requirements_of,
     wheels_share_libraries,
 )
 from envkit.compat.tables import Tables
@@ -106,6 +107,13 @@ class Together:
             rows = self._rows_by_package.get(build.package or "", [])
             self._libraries[key] = libraries_of(build, rows, self._architecture, self._platform)
         return self._libraries[key]
+
+    def open_cudnn(self, build: FrameworkBuild) -> Requirement | None:
+        """The requirement of cuDNN that leaves its release to pip; None for a build that pins it, or brings none."""
+        row = self.libraries_of(build)
+        lines = requirements_of(row.requires or ()) if row is not None else ()
+        wanted = (line for line in lines if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None)
+        return next(wanted, None)
 
     @cached_property
     def _rows_by_package(self) -> dict[str, list[PackageRequirements]]:

@@ -285,8 +285,8 @@ def _without_backend(choice: Choice, query: Query) -> Iterator[str]:
 def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
     ended = [gpu for gpu in query.request.gpus if query.knowledge.last_branch(gpu) is not None]
     for build, pin in cudnn_pins(choice.builds, query):
-        told = f"{title_of(build)} also accepts newer releases of cuDNN, which may not support {ended[0]}"
-        yield f"{pin} is pinned: {told}"
+        unfit = f", which may not support {ended[0]}" if ended else ", and pip would install the newest"
+        yield f"{pin} is pinned: {title_of(build)} also accepts newer releases of cuDNN{unfit}"
 
 
 def _url(key: str) -> str:

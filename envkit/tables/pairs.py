@@ -128,7 +128,7 @@ class PackageBreak:
 
     package: str
     versions: str  # <0.43.2
-    beside: str  # torch>=2.1, python>=3.12, cuda>=12.4: the CUDA of the framework's build
+    beside: str | None  # torch>=2.1, python>=3.12, cuda>=12.4: the CUDA of the framework's build; blank: always
     because: str  # what happens
     instead: str  # what helps
     sources: tuple[str, ...]

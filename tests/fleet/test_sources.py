@@ -175,3 +175,12 @@ def test_a_part_of_a_capture_tells_no_place(tmp_path: Path) -> None:
     shutil.copy(MACHINES / MISMATCH / "machine.json", tmp_path / "n1")
     ((state, reason),) = _ends(tmp_path).values()
     assert state is State.UNREADABLE and reason.startswith("it is only part of a capture: ")
+
+
+def test_files_of_a_project_are_no_hosts(tmp_path: Path) -> None:
+    for name in ("Dockerfile", "gpu.Dockerfile", "requirements-dev.txt", "environment.yml", "pyproject.toml"):
+        (tmp_path / name).write_text("FROM python:3.12\n")
+    (tmp_path / "node1.txt").write_text(_TEXT)
+    (tmp_path / "setup-node").write_text(_TEXT)
+    assert _names(tmp_path) == ["node1", "setup-node"]
+    assert _names(tmp_path / "Dockerfile") == ["Dockerfile"]  # somebody who names it means it

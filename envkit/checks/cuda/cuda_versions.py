@@ -28,9 +28,10 @@ from envkit.checks.frameworks.installs import (
     capable_gpus,
     installs,
     nothing_to_judge,
+    runs_on_gpus,
 )
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
-from envkit.checks.nvidia_driver.newer_driver import newer_driver
+from envkit.checks.nvidia_driver.newer_driver import newer_driver, newer_or_kept
 from envkit.model import Environment, Message, found
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         driver,
         cuda,
         matrix,
-        data_center=all_data_center(environment, matrix),
+        data_center=all_data_center(environment, matrix) and runs_on_gpus(environment, matrix, cuda),
         platform=driver_platform(environment),
     )
     where = "driver.kernel_module" if environment.driver.kernel_module.known else "driver.user_space"
@@ -278,7 +279,7 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         title=f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
         subject=item.subject,
         impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
-        remedy=replacement(environment, matrix, item, "Install a newer driver branch, or keep this driver:"),
+        remedy=replacement(environment, matrix, item, newer_or_kept(environment, matrix)),
     )
 
 

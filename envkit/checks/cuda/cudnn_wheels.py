@@ -8,10 +8,13 @@ from envkit.base.versions import Version
 from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
 from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import build_of, cuda_majors, installs
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
+from envkit.tables.loader import read
+from envkit.tables.source_stops import SystemCudnn
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -34,6 +37,8 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
         return _by_plain_name(environment, matrix)
+    if newer := _newer_program(environment, matrix, python, major):
+        return newer
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
@@ -47,7 +52,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
             f"it.{doubt} {ON_PATH}",
             (wheel, print_folders(executable)),
         )
-    if python is not None and _holds(python, major):
+    if python is not None and _holds(python, major) and _of_frameworks(environment, matrix, python) <= {int(major)}:
         return Remedy(
             f"Install cuDNN {major} into this environment, and make sure the loader finds it: PyTorch looks inside "
             f"the wheels on its own, but other programs search only the loader's path.{doubt} The last two commands "
@@ -59,6 +64,57 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         f"they were built with.{doubt} The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
+
+
+def _newer_program(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment | None, major: str
+) -> Remedy | None:
+    """A release of the program that loads the cuDNN which the torch beside it brings, where the installed one does not.
+
+    An older cuDNN would have to come from elsewhere, and stays in the way of the torch's own.
+    """
+    row = next((row for row in read(SystemCudnn) if row.package == _is_used(environment, python)), None)
+    brought = _of_frameworks(environment, matrix, python) if python is not None else set()
+    if row is None or python is None or brought != {row.cudnn} or not major.isdigit() or int(major) >= row.cudnn:
+        return None
+    kept = [build.version for build in matrix.builds("pytorch") if build.cudnn and build.cudnn.major == int(major)]
+    last = f" Or keep it, and install PyTorch {max(kept)}, the last release with cuDNN {major}." if kept else ""
+    return Remedy(
+        f"Upgrade {row.package}: {row.since} and newer load cuDNN {row.cudnn}, which the installed PyTorch brings; "
+        f"older releases load cuDNN {major}, which it does not have. If a package such as WhisperX requires an older "
+        f"{row.package}, upgrade that package too.{last}",
+        (
+            run(
+                PYTHON(python.executable or "python"),
+                "-m",
+                "pip",
+                "install",
+                REQUIREMENT(f"{row.package}>={row.since}"),
+            ),
+        ),
+    )
+
+
+def _is_used(environment: Environment, python: PythonEnvironment | None) -> str:
+    """The package that loads cuDNN from the system, by the installed packages or by words of the text; otherwise ''."""
+    rows = {row.package: row.through or row.package for row in read(SystemCudnn)}
+    names = [item.name for item in python.distributions] if python is not None else []
+    there = next((rows[name] for name in names if name in rows), "")
+    told = seen(environment, "cudnn-missing", "detail-ctranslate2", "detail-whisper")
+    return there or (next(iter(rows.values()), "") if told else "")
+
+
+def _of_frameworks(environment: Environment, matrix: Matrix, python: PythonEnvironment) -> set[int]:
+    """The major releases of cuDNN that the environment's frameworks bring, by every build that they may be."""
+    found = set[int]()
+    for framework in python.frameworks:
+        own, version = build_of(environment, framework, matrix), Version.find(framework.version)
+        same = [
+            row for row in matrix.builds(framework.name) if version is not None and row.version == version.release(3)
+        ]
+        rows = [own] if own is not None else same
+        found |= {row.cudnn.major for row in rows if row.cudnn is not None and row.bundles_cuda}
+    return found
 
 
 def _by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:

@@ -41,7 +41,7 @@ from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.solver.model import Choice, NoPlan, Plan
-    from envkit.solver.request import TargetGpu
+    from envkit.solver.request import Request, TargetGpu
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
@@ -254,6 +254,7 @@ def plan_for(
     if not open_request.gpus:  # what somebody only wrote of a card is no fact of the machine, but is what is asked for
         told_gpus = [named_gpu] if named_gpu is not None else [own for _, own in capable_gpus(environment, matrix)]
         open_request = replace(open_request, gpus=tuple(TargetGpu(own) for own in dict.fromkeys(told_gpus)))
+    open_request = replace(open_request, driver=_driver_for(open_request, matrix))
     if not environment.system.architecture.known and any(on_grace(gpu.name) for gpu in gpus_of(environment)):
         open_request = replace(open_request, architecture="aarch64")
     if native:
@@ -271,6 +272,21 @@ def plan_for(
             if _for_gpus(plan) is not None:
                 return plan
     return resolve(open_request, matrix)
+
+
+def _driver_for(asked: Request, matrix: Matrix) -> Version | None:
+    """The driver to plan for: in place of one that does not know an old GPU the last that does, which has to come."""
+    from envkit.solver.knowledge import knowledge_of
+
+    knowledge = knowledge_of(matrix)
+    driver = asked.driver
+    for gpu in asked.gpus if asked.platform == "linux" else ():
+        last = knowledge.last_branch(gpu)
+        row = matrix.driver_branch(last) if last is not None else None
+        known = driver is None or row is None or knowledge.gpu_on_driver(gpu, driver, asked.platform).status != "fail"
+        if not known and row is not None:
+            return row.last_version or driver
+    return driver
 
 
 def _most(told: Observed[Version], matrix: Matrix) -> tuple[str, Version]:

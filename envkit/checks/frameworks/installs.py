@@ -197,6 +197,22 @@ def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     return exact[0] if exact else None
 
 
+def runs_on_gpus(environment: Environment, matrix: Matrix, cuda: Version) -> bool:
+    """Whether a CUDA knows the GPUs; cuda-compat brings no code for one that it dropped."""
+    from envkit.compat.gpu import gpu_runs_cuda
+
+    return all(gpu_runs_cuda(own, cuda, matrix).status != "fail" for _, own in capable_gpus(environment, matrix))
+
+
+def numpy_of(environment: Environment, framework: FrameworkInstall, matrix: Matrix) -> str | None:
+    """The NumPy that an installation takes; of a release whose build is not known, what all of its builds take."""
+    row, version = build_of(environment, framework, matrix), release(framework.version)
+    if row is not None or version is None or matrix.framework(framework.name) is None:
+        return row.numpy if row is not None else None
+    bounds = {other.numpy for other in matrix.builds(framework.name) if other.version == version}
+    return bounds.pop() if len(bounds) == 1 else None
+
+
 def variants(
     environment: Environment, matrix: Matrix, item: Installed, *, listed: bool = False
 ) -> list[tuple[FrameworkBuild, Installed]]:

@@ -28,7 +28,6 @@ from envkit.checks.frameworks.companions import (
 )
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
-    build_of,
     distribution,
     distribution_evidence,
     first_python,
@@ -37,6 +36,7 @@ from envkit.checks.frameworks.installs import (
     local_tag,
     named_python,
     nothing_to_judge,
+    numpy_of,
     pip,
     release,
 )
@@ -342,11 +342,11 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     for item in installs(environment):
         numpy = distribution(item.python, "numpy")
         version = release(numpy.version) if numpy is not None else None
-        row = build_of(environment, item.framework, matrix)
         if numpy is None or version is None:
             continue
         looked += 1
-        bound = numpy_spec(row.numpy) if row is not None and row.numpy else None
+        told = numpy_of(environment, item.framework, matrix)
+        bound = numpy_spec(told) if told else None
         unmet = [str(bound)] if bound is not None and not bound.holds(version) else []
         package = item.framework.package.partition("==")[0]
         unmet += [

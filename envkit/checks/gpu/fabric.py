@@ -15,8 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
-from envkit.checks.nvidia_driver.driver_state import answered
-from envkit.checks.nvidia_driver.driver_state import installed as installed_driver
+from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment
 from envkit.model.observed import is_told
 from envkit.model.paths import fact
@@ -37,8 +36,7 @@ _NOT_INITIALIZED = "CUDA returns error 802 ('system not yet initialized') on eve
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
-    version = environment.driver.kernel_module.value or installed_driver(environment)
-    installed = environment.driver.fabric_manager.known
+    version = installed(environment)
     if "kata" in managers(environment):
         return Remedy(
             "With NVSwitches passed into a Kata virtual machine, Fabric Manager has to run in that machine: add the "
@@ -48,43 +46,38 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
             "board. With fewer GPUs per machine, Fabric Manager runs on the host in shared NVSwitch mode instead "
             "(FABRIC_MODE=1 in its fabricmanager.cfg), and activates the partition of each machine.",
         )
-    if not installed and version is None:
+    if environment.driver.fabric_manager.known:
+        return remedy(environment, "Start it now and enable it at boot.", "start-fabric-manager")
+    return _of_version(environment, version, "and start the service.")
+
+
+def _of_version(environment: Environment, version: Version | None, then: str, *more: str) -> Remedy:
+    """The package of one version, which is the driver's; where that is not known, commands that read it."""
+    package = "the Fabric Manager package whose version exactly matches the driver"
+    if version is None:
         return remedy(
             environment,
-            "Install the Fabric Manager package whose version exactly matches the loaded driver, and start it. The "
-            "driver stays as it is; when you update it, update both together.",
+            f"Install {package}, {then} The driver stays as it is; when you update it, update both together.",
             "fabric-manager-of-module",
             "start-fabric-manager",
+            *more,
         )
-    actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
-    summary = (
-        "Start it now and enable it at boot."
-        if installed
-        else "Install the Fabric Manager package whose version exactly matches the driver, and start the service."
+    return remedy(
+        environment,
+        f"Install {package} ({version}), {then}",
+        "fabric-manager",
+        "start-fabric-manager",
+        *more,
+        branch=version.major,
+        version=version,
     )
-    return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     """Only what was brought to one version is held."""
     told = Version.find(named(seen(environment, "fabric-manager-version-mismatch"), "driver") or "")
-    version = told or environment.driver.kernel_module.value
-    if version is None:
-        return remedy(
-            environment,
-            "Install the Fabric Manager package whose version exactly matches the driver (the command below prints "
-            "it), and start the service.",
-            "driver-version",
-        )
-    return remedy(
-        environment,
-        "Install the Fabric Manager that matches the driver version, start it, and hold all NVIDIA packages.",
-        "fabric-manager",
-        "start-fabric-manager",
-        "hold",
-        branch=version.major,
-        version=version,
-    )
+    then = "start the service, and hold all NVIDIA packages."
+    return _of_version(environment, told or installed(environment), then, "hold")
 
 
 def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:

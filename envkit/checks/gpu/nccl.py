@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 _NOT_BETWEEN_HOSTS = ("lo", "docker", "br-", "veth", "virbr", "wl")
+_RDMA = frozenset({"ibv", "completion", "completion-12"})  # messages of InfiniBand's and RoCE's verbs
 _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
@@ -34,7 +35,31 @@ def _told_interfaces(environment: Environment) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith(_NOT_BETWEEN_HOSTS))
 
 
+def _is_rdma(environment: Environment) -> bool:
+    """Whether every message of a connection that failed is one of InfiniBand or RoCE."""
+    messages = seen(environment, "nccl-wrong-interface")
+    return bool(messages) and all(message.signature.rpartition("/")[2] in _RDMA for message in messages)
+
+
+def _over_rdma(environment: Environment) -> Remedy | None:
+    """Where it is InfiniBand or RoCE that does not connect: the interface of the sockets has no part in that."""
+    if not _is_rdma(environment):
+        return None
+    return remedy(
+        environment,
+        "The hosts reach each other, but not over InfiniBand or RoCE: NCCL_SOCKET_IFNAME does not change that. Do the "
+        "first two commands on every host. List only ports that are active and of one kind (NCCL_IB_HCA=mlx5_0,"
+        "mlx5_1). With RoCE (link_layer Ethernet), set NCCL_IB_GID_INDEX to an index that show_gids lists as v2 with "
+        "an IPv4 address. If each network card reaches only the one with its own number, set NCCL_CROSS_NIC=0; on a "
+        "very large network, NCCL_IB_TIMEOUT=22. A container needs /dev/infiniband. If all works with the last "
+        "command, which makes NCCL use sockets, the fault is in cards, cables, or switches: run ib_write_bw.",
+        "infiniband",
+    )
+
+
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
+    if over_rdma := _over_rdma(environment):
+        return over_rdma
     advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."
     names = managers(environment)
     told = _told_interfaces(environment)
@@ -173,7 +198,8 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         )
     if wrong:
         return
-    if reported := _NO_INTERFACE.reported(environment):
+    title = "NCCL could not connect over InfiniBand or RoCE" if _is_rdma(environment) else ""
+    if reported := _NO_INTERFACE.reported(environment, title=title):
         yield reported
     elif settings and not interfaces.known:
         interfaces_unseen = unseen(environment, "the machine's interfaces")

@@ -25,6 +25,17 @@ def dkms_entries(environment: Environment) -> list[DkmsEntry]:
     return [entry for entry in entries if entry.module.startswith("nvidia")]
 
 
+def kernels_with_module(environment: Environment) -> set[str] | None:
+    """The kernels that have the module, None where files and DKMS or the running kernel are unknown."""
+    if not environment.system.kernel.known:
+        return None
+    if environment.kernel.module_files.known:
+        return {file.kernel for file in environment.kernel.module_files.get()}
+    if environment.kernel.dkms.known:
+        return {entry.kernel for entry in dkms_entries(environment) if entry.state == "installed"}
+    return None
+
+
 def from_the_log(environment: Environment, matrix: Matrix) -> str:
     """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
     versions = [entry.version for entry in dkms_entries(environment)]

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.cuda.host_gcc import default_gcc
-from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known, unseen
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
-from envkit.checks.nvidia_driver.cloud_firmware import without_secure_boot
 from envkit.checks.nvidia_driver.dkms import (
     BACKPORTS,
     begun,
@@ -26,12 +23,13 @@ from envkit.checks.nvidia_driver.dkms import (
     dkms_entries,
     failed_for_another,
     from_the_log,
+    kernels_with_module,
     newer_branch,
     of_backports,
     other_kernel,
 )
 from envkit.checks.nvidia_driver.driver_container import title_in_container
-from envkit.checks.nvidia_driver.driver_state import installed, loaded
+from envkit.checks.nvidia_driver.driver_state import loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, of_akmods
 from envkit.model import Environment
@@ -56,7 +54,7 @@ def _prebuilt(environment: Environment) -> str:
 
 def _older_kernel(environment: Environment) -> str:
     """A word on the kernel that still has the module: it works at once."""
-    others = sorted((_kernels_with_module(environment) or set()) - {environment.system.kernel.value})
+    others = sorted((kernels_with_module(environment) or set()) - {environment.system.kernel.value})
     return f" Until then, you can boot kernel {others[-1]} from the boot menu." if others else ""
 
 
@@ -119,49 +117,6 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(given.advice, build_log(environment) or given.steps)
 
 
-_STOPS = "Rebooting stops everything running on the machine."
-_BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
-
-
-def _signed(environment: Environment, matrix: Matrix) -> Remedy:
-    if is_virtual(environment):
-        return without_secure_boot(environment)
-    names = managers(environment)
-    if "systemd-boot" in names:
-        return Remedy(
-            "This machine boots with systemd-boot, without shim: the kernel ignores keys that mokutil enrolls, and "
-            "MokManager never appears. The most reliable fix is to turn Secure Boot off in the firmware setup, which "
-            "the command opens at the next boot. To keep it on, sign nvidia.ko and its companions after every driver "
-            "or kernel update, with the kernel's scripts/sign-file and a key in the firmware's own list (db); or "
-            f"install shim and enroll the key. {_STOPS}",
-            (fixed("sudo systemctl reboot --firmware-setup"),),
-        )
-    fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names
-    if "akmods" in names or fedora:
-        other = "" if "akmods" in names else f" {_BY_DKMS}"
-        return remedy(
-            environment,
-            f"Enroll the key that akmods signs with.{other} mokutil asks you to choose a password, and MokManager "
-            "asks for it on the console at the next boot. If that key is already enrolled, the machine boots without "
-            "shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own list, or "
-            "turn Secure Boot off in the firmware.",
-            "enroll-akmods-key",
-            "reboot",
-        )
-    whole = (own := installed(environment)) is not None and len(own.parts) > 1
-    return remedy(
-        environment,
-        "Enroll the key that DKMS signs the module with (a Machine Owner Key). mokutil asks for a new password, which "
-        "MokManager requests on the console at the next boot: do not reboot a machine whose console you cannot access. "
-        "If mokutil says the key is already enrolled, the machine boots without shim: choose shimx64.efi in the boot "
-        "menu. Or use the distribution's signed modules, or turn Secure Boot off.",
-        "enroll-key",
-        "sign-module" if whole else "sign-listed-module",
-        "reboot",
-        version=own,
-    )
-
-
 _MISSING = Fault(
     "module-missing-for-running-kernel",
     "The running kernel has no driver module",
@@ -179,12 +134,6 @@ _NOT_BUILT = Fault(
     "DKMS could not build the driver's kernel module",
     impact=_NO_MODULE,
     remedy=_built_again,
-)
-_UNSIGNED = Fault(
-    "secure-boot-unsigned-module",
-    "Secure Boot is blocking the NVIDIA kernel module",
-    impact="The kernel does not load the module, so no program can use the GPU.",
-    remedy=_signed,
 )
 
 
@@ -205,7 +154,7 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     """
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
-    elif (others := _kernels_with_module(environment)) is None:
+    elif (others := kernels_with_module(environment)) is None:
         yield unknown("the module files or the running kernel are not known")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
@@ -215,17 +164,6 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
         yield reported
     else:
         yield skip("no kernel here has a driver module", evidence=_places(environment))
-
-
-def _kernels_with_module(environment: Environment) -> set[str] | None:
-    """The kernels that have the module, None where files and DKMS or the running kernel are unknown."""
-    if not environment.system.kernel.known:
-        return None
-    if environment.kernel.module_files.known:
-        return {file.kernel for file in environment.kernel.module_files.get()}
-    if environment.kernel.dkms.known:
-        return {entry.kernel for entry in dkms_entries(environment) if entry.state == "installed"}
-    return None
 
 
 def _places(environment: Environment) -> list[Evidence]:
@@ -282,7 +220,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
 
 def _without_headers(environment: Environment) -> Outcome:
     evidence = [known(environment, "kernel.headers"), *_dkms_evidence(environment)]
-    if loaded(environment) or environment.system.kernel.value in (_kernels_with_module(environment) or ()):
+    if loaded(environment) or environment.system.kernel.value in (kernels_with_module(environment) or ()):
         return _NO_HEADERS.found(
             evidence,
             title=f"{_NO_HEADERS.title}; the next build will fail",
@@ -335,7 +273,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
 def _built(environment: Environment) -> Outcome | None:
     running = environment.system.kernel.value
     entries = dkms_entries(environment)
-    prebuilt = running is not None and running in (_kernels_with_module(environment) or ())
+    prebuilt = running is not None and running in (kernels_with_module(environment) or ())
     if prebuilt or any(entry.state == "installed" and running in (None, entry.kernel) for entry in entries):
         return ok("the running kernel has a module", evidence=_dkms_evidence(environment))
     failed = environment.kernel.dkms_make_log.known or any(
@@ -348,53 +286,3 @@ def _last_error(environment: Environment) -> list[Evidence]:
     log = environment.kernel.dkms_make_log
     lines = [line.strip() for line in log.get().splitlines() if _COMPILER_ERROR.search(line)] if log.known else []
     return [known(environment, "kernel.dkms_make_log", line) for line in lines[:2]]
-
-
-@check(
-    _UNSIGNED,
-    layer=Layer.KERNEL_MODULE,
-    rank=25,
-    elsewhere=NO_OWN_DRIVER,
-    fix="Sign the module and enroll its key, use the distribution's signed modules, or disable Secure Boot.",
-    explained_by=_NO_GPU,
-    references=threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
-)
-def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """With Secure Boot on, the driver's module is signed with an enrolled key.
-
-    The kernel rejects a module that it cannot verify: "Key was rejected by service". If there are no EFI variables, the
-    machine booted in legacy mode or they cannot be read, which is not the same as "off".
-    """
-    if loaded(environment):
-        yield ok("the kernel accepted the module", evidence=[known(environment, "driver.kernel_module")])
-    elif environment.system.secure_boot.value is False and not seen(environment, _UNSIGNED.id, without="verification"):
-        yield ok("Secure Boot is off", evidence=[known(environment, "system.secure_boot")])
-    elif reported := _UNSIGNED.reported(environment):
-        yield reported
-    elif not environment.system.secure_boot.known:
-        yield _boot_unknown(environment)
-    elif environment.system.secure_boot.get():
-        yield _signature(environment)
-
-
-def _boot_unknown(environment: Environment) -> Outcome:
-    evidence = [known(environment, "system.secure_boot")]
-    if environment.system.secure_boot.absent:
-        return skip("the machine did not boot through EFI", evidence=evidence)
-    return unknown("it is not known whether Secure Boot is on", evidence=evidence)
-
-
-def _signature(environment: Environment) -> Outcome:
-    files = environment.kernel.module_files.get() if environment.kernel.module_files.known else ()
-    own = [file for file in files if file.kernel == environment.system.kernel.value]
-    evidence = [known(environment, "system.secure_boot")]
-    if not own:
-        return skip("Secure Boot is on, but the running kernel has no module that it could reject", evidence=evidence)
-    files_seen = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
-    if any(file.signed is False for file in own):
-        title = "Secure Boot is on, but the driver's module is not signed"
-        return _UNSIGNED.found([*evidence, *files_seen], title=title)
-    if all(file.signed for file in own):
-        title = f"Secure Boot is on; {unseen(environment, 'whether the key of the module is enrolled')}"
-        return unknown(title, evidence=evidence)
-    return unknown("Secure Boot is on; whether the module is signed could not be read", evidence=evidence)

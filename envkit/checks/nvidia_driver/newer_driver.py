@@ -151,3 +151,13 @@ def _without_branches(environment: Environment, matrix: Matrix) -> str:
     row = matrix.operating_system(release.os_id)
     packaged = row is None or not row.driver_packages or _PER_BRANCH in row.driver_packages
     return "" if packaged else release.pretty_name or release.os_id
+
+
+def newer_or_kept(environment: Environment, matrix: Matrix) -> str:
+    """What to do about a driver that is too old; a GPU whose last branch it is gets no newer one."""
+    driver = installed(environment)
+    lasts = {model.last_driver_branch for gpu in seen_gpus(environment, matrix) for model in gpu.models}
+    last = min((branch for branch in lasts if branch is not None), default=None)
+    if last is not None and driver is not None and driver.major >= last and driver_platform(environment) == "linux":
+        return f"Keep this driver: {last} is the last branch that supports this GPU."
+    return "Install a newer driver branch, or keep this driver:"

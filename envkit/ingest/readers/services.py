@@ -56,7 +56,7 @@ def read(text: Text) -> Iterator[Clue]:
     switches = {match["index"]: match.start() for match in text.matches(_NVSWITCH, "/dev/nvidia-nvswitch")}
     if switches:
         yield Fact("driver.nvswitches", len(switches), min(switches.values()))
-    for match in text.matches(_NVLINK_GPU, "GPU ", lines=26):
+    for match in text.matches(_NVLINK_GPU, "GPU ", lines=26) if text.holds("Link ") else ():
         states = re.findall(r"Link \d{1,2}: ([^\n]+)", match["links"])
         active = sum("inactive" not in state and "Disabled" not in state for state in states)
         values = {"nvlinks_active": active, "nvlinks_total": len(states)}
