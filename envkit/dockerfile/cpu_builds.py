@@ -67,6 +67,8 @@ def cpu_on_purpose(
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
+    own = found.base.own
+    base = base or (own is not None and own.cuda is not None)
     gpu_meant = bool(request.gpus or request.driver or ((found.cuda or base) and not _is_beside_another(wanted, found)))
     title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:

@@ -103,6 +103,15 @@ class NoPackage:
     sources: tuple[str, ...]
 
 
+@table("image/own_modules.csv", "module")
+@record
+class OwnModule:
+    """A module of Python's own library under whose name the default index has no package."""
+
+    module: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_releases.csv", "package", "versions")
 @record
 class GoneRelease:
