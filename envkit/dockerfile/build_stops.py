@@ -34,7 +34,7 @@ from envkit.dockerfile.stops_installers import (
     other_cuda_version,
 )
 from envkit.dockerfile.stops_jupyter import verb_gone
-from envkit.dockerfile.stops_keys import old_key
+from envkit.dockerfile.stops_keys import expired_key, old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
 from envkit.dockerfile.stops_needs import need_missing
@@ -105,6 +105,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         archived,
         rotated_key,
         old_key,
+        expired_key,
         apt_pythons,
         gone_download,
         sources_missing,

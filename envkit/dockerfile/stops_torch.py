@@ -133,7 +133,17 @@ def compiled_in(step: Step) -> Iterator[Compiled]:
     if "install" in words:
         caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
         yield from _from_repositories((word for word in words if "git+" in word), caller)
+        yield from _from_folders(words[words.index("install") + 1 :], caller)
     yield from _from_repositories(step.clones, _UV if "uv" in words[:2] else _caller_of(words))
+
+
+def _from_folders(words: Iterable[Word], caller: str) -> Iterator[Compiled]:
+    """The packages that a command of pip builds from folders of their names, as of submodules."""
+    for word in words:
+        folder, _, name = word.rstrip("/").rpartition("/")
+        row = compiled_packages().get(normalized(name)) if folder and "://" not in word else None
+        if row is not None and not word.startswith("-"):
+            yield Compiled(row.package, word.line, caller, row)
 
 
 def _caller_of(words: Sequence[Word]) -> str:
