@@ -11,7 +11,7 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.software import numpy_spec
-from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
+from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, stays_in_base
 from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
@@ -31,16 +31,19 @@ _LIST = ".txt"
 
 def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
     """The first such package of each kind in each stage, where nothing else may replace the framework on purpose."""
-    asked = {normalized(one.name) for one in (*found.packages, *found.elsewhere)}
+    named = (*found.packages, *found.elsewhere)
     for ground in made:
         own = ground.base.own
         if own is None or own.version is None or is_confined(ground):
             continue
         names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
         python = own.python or python_of_tag(own)
-        if names & asked or python is None:
+        asked = [one for one in named if normalized(one.name) in names]
+        if python is None or not all(stays_in_base(one, own) for one in asked):
             continue
-        replaced = () if any(one.name.endswith(_LIST) for one in found.lists) else _floors(ground, own, names, python)
+        held = any(is_bounded(one.spec) for one in asked)  # pip goes back with the rest
+        unread = any(one.name.endswith(_LIST) for one in found.lists)
+        replaced = () if held or unread else _floors(ground, own, names, python)
         told = tuple(replaced)
         yield from told
         if not told and _takes_numpy_one(own, matrix):
@@ -78,14 +81,15 @@ def _pins_numpy(step: Step) -> bool:
 
 
 def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Version) -> Iterator[Finding]:
-    rows = {(row.package, row.extra or ""): row for row in read(FrameworkFloor) if row.framework in names}
+    fitting = (row for row in read(FrameworkFloor) if row.framework in names and row.python <= python.release(2))
+    rows = {(row.package, row.extra or ""): row for row in sorted(fitting, key=lambda row: row.python)}
     for step in ground.steps:
         for package in step.packages if goes_into_the_base(step) else ():
             keys = [(normalized(package.name), extra) for extra in ("", *package.extras)]
             row = next((rows[key] for key in keys if key in rows), None)
             if row is None or package.tool != "pip" or is_bounded(package.spec) or package.held:
                 continue
-            if python.release(2) >= row.python and own.version is not None and own.version < row.floor:
+            if own.version is not None and own.version < row.floor:
                 through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
                 yield finding(
                     faults.REQUIREMENTS_CLASH,

@@ -15,6 +15,8 @@ from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.stops_python import ELSEWHERE
 from envkit.tables.rows import FrameworkImage, framework_title
 
@@ -93,3 +95,13 @@ def goes_into_the_base(step: Step) -> bool:
         return False
     callers = {one.caller for one in step.packages}
     return all(_OWN_PIP.fullmatch(caller) and not _NUMBERED.search(caller) for caller in callers)
+
+
+def stays_in_base(package: Package, own: FrameworkImage) -> bool:
+    """True for a requirement that the framework of the base meets: pip leaves it as it is."""
+    if own.version is None or package.tool != "pip" or package.wheel is not None or package.places.upgrades:
+        return False
+    try:
+        return Wish.parse(package.spec, package.tool).holds(Release(own.version))
+    except ValueError:
+        return False

@@ -15,6 +15,7 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
 from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
+from envkit.dockerfile.stops_asks import asks, upgrade_asks
 from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_unfound
@@ -25,7 +26,6 @@ from envkit.dockerfile.stops_gpu import gpu_needed, native_code
 from envkit.dockerfile.stops_grammar import grammar
 from envkit.dockerfile.stops_hub import hub_program_gone
 from envkit.dockerfile.stops_installers import (
-    asks,
     glibc_of_installer,
     gone_commands,
     gone_packages,
@@ -34,10 +34,11 @@ from envkit.dockerfile.stops_installers import (
     other_cuda_version,
 )
 from envkit.dockerfile.stops_jupyter import verb_gone
-from envkit.dockerfile.stops_keys import old_key
+from envkit.dockerfile.stops_keys import expired_key, old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
 from envkit.dockerfile.stops_needs import need_missing
+from envkit.dockerfile.stops_operands import operand_blank
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -62,6 +63,7 @@ from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_pythons import release_for_other_python
 from envkit.dockerfile.stops_quotes import bounds_redirected
 from envkit.dockerfile.stops_releases import release_gone, release_missing
+from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_switches import switch_renamed
@@ -103,6 +105,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         archived,
         rotated_key,
         old_key,
+        expired_key,
         apt_pythons,
         gone_download,
         sources_missing,
@@ -176,6 +179,10 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         argument_wanted,
         argument_blank,
         argument_lost,
+        operand_blank,
+        upgrade_asks,
+        pinned_twice,
+        of_python_itself,
         nothing_to_install,
         bounds_redirected,
         need_missing,

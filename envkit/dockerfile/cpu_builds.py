@@ -67,6 +67,8 @@ def cpu_on_purpose(
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
     base = found.base.jetson or found.base.repository == CUDA_REPOSITORY
+    own = found.base.own
+    base = base or (own is not None and own.cuda is not None)
     gpu_meant = bool(request.gpus or request.driver or ((found.cuda or base) and not _is_beside_another(wanted, found)))
     title = f"{wanted.package}{wanted.spec} installs a CPU build: it will not use a GPU"
     if not gpu_meant:
@@ -86,7 +88,10 @@ def cpu_on_purpose(
         remedy = Remedy(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )
-    yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
+    over = own is not None and own.cuda is not None and own.framework == wanted.framework and not wanted.variant
+    if over:  # by a name that does not say so
+        title += f", and replaces the files of the GPU build in {found.base.image}"
+    yield finding(faults.CPU_BUILD, Status.FAIL if over else Status.WARN, title, subject, remedy=remedy)
 
 
 def _is_beside_another(wanted: Wanted, found: Contents) -> bool:

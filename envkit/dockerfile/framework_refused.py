@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from envkit._startup.records import record, replace
 from envkit.base.names import normalized
@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pair_agrees, pairs_by_package, required
-from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined
+from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, stays_in_base
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.ground import Ground, Step
@@ -20,7 +20,7 @@ from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.loader import read
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, FrameworkImage
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
@@ -83,13 +83,12 @@ def _there(ground: Ground) -> _There | None:
     """The torch of the base where nothing asks for another one, or the only one that is pinned."""
     asked = [one for step in ground.steps for one in step.packages if normalized(one.name) == _TORCH]
     own = ground.base.own
-    if not asked:
-        into_it = own is not None and not is_confined(ground) and all(map(goes_into_the_base, ground.steps))
-        if own is None or own.version is None or own.framework != "pytorch" or not into_it or ground.reads_unseen:
-            return None
+    if own is not None and own.version is not None and _is_kept_by(ground, own, asked):
         candidate = own.repository == _OF_NVIDIA
         what = f"a candidate of torch {own.version}" if candidate else f"torch {own.version}"
         return _There(own.version, f"{what} is in the base image", candidate)
+    if not asked:
+        return None
     pin = pinned_release(asked[0].spec) if all(map(_is_kept, asked[1:])) else None
     if pin is not None:
         return _There(Version.parse(pin), f"torch{asked[0].spec} is pinned")
@@ -98,6 +97,13 @@ def _there(ground: Ground) -> _There | None:
         return by_companion
     ended = end_of_index(asked[0]) if len(asked) == 1 and not ground.reads_unseen else None
     return None if ended is None else _There(ended, f"{asked[0].places.index} ends with torch {ended}")
+
+
+def _is_kept_by(ground: Ground, own: FrameworkImage, asked: Sequence[Package]) -> bool:
+    """True where all goes into the base, and what is asked of its torch leaves it as it is."""
+    if own.framework != "pytorch" or ground.reads_unseen or not all(stays_in_base(one, own) for one in asked):
+        return False
+    return not is_confined(ground) and all(map(goes_into_the_base, ground.steps))
 
 
 def _is_kept(again: Package) -> bool:

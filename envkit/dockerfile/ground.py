@@ -11,7 +11,7 @@ from envkit.base.names import normalized
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.clones import Clones, clones_of
 from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
-from envkit.dockerfile.packages import Package
+from envkit.dockerfile.packages import ListFile, Package
 from envkit.dockerfile.python import Pythons, pythons_of
 from envkit.dockerfile.reader import COPIES, Instruction
 from envkit.dockerfile.script import Script
@@ -32,15 +32,19 @@ from envkit.tables.loader import read
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+# A conda that may bring another Python.
+_CONDA = r"(?<!which )conda(?! (?:clean|config|info|list)\b)"
 # What a file may tell anywhere before a command, and what then leaves a rule in doubt.
 _TELLS = {
     "leave": regex(r"(?i)break.system.packages|EXTERNALLY-MANAGED"),
     "python": regex(
-        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|conda|mamba|miniforge|pyenv"
+        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|mamba|miniforge|pyenv"
+        rf"|{_CONDA}"
         r"|deadsnakes|Python-\d|activate"
     ),
     "environment": regex(
-        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|conda|mamba|miniforge|pyenv"
+        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|mamba|miniforge|pyenv"
+        rf"|{_CONDA}"
         r"|Python-\d|activate"
     ),
     "compiler": regex(r"cuda-toolkit|cuda-nvcc|cuda-compiler|nvidia-cuda-|cuda-\d|cuda_\d|conda|mamba|SKIP_CUDA"),
@@ -64,8 +68,8 @@ _TELLS = {
         r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
     ),
     "pip": regex(
-        r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|xargs"
-        r"|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
+        r"(?m)python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv|poetry|tox\b"
+        r"|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
     ),
     "get-pip": regex(r"get-pip"),
     "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
@@ -77,6 +81,8 @@ APT = ("apt-get", "apt", "aptitude")
 _PIP = regex(r"(?:.*/)?pip[\d.]*")
 _VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "install"})
 _PACKAGES = regex(r"/(?:dist|site)-packages/?$")
+_PROJECT = frozenset({".", "./"})
+_SCRIPT = regex(r"\.sh\b")
 # Folders that nobody has on PATH unless ENV says so.
 _OWN_FOLDER = regex(r"(?:\./|/(?:app|src|code|workspace|models?|data|build|ComfyUI)(?:/|$))(?!.*(?:env|bin))")
 _TEXTS = (*COPIES, "ARG", "ENV")
@@ -119,7 +125,7 @@ class Ground:
     pythons: Pythons
     first: bool  # it starts from an image itself
     commands: tuple[ShellCommand, ...]  # all of them, those that run in some cases only too
-    reads_unseen: bool  # packages come from a list or a project that was not read
+    unread: tuple[ListFile, ...]  # lists and projects whose packages are not known, of all stages
     addresses: tuple[str, ...]  # that it names in ADD and RUN
     texts: tuple[str, ...]  # of its RUNs
     copies: tuple[tuple[int, str], ...] = ()  # line and text of each COPY and ADD
@@ -127,6 +133,16 @@ class Ground:
     outer: frozenset[str] = frozenset()  # the arguments that are declared before the first FROM
     place: int = 0  # the number of the stage
     last: bool = True  # the image is made of it, not only of what is copied from it
+
+    @property
+    def reads_unseen(self) -> bool:
+        """True where packages come from a list or a project that was not read."""
+        return bool(self.unread)
+
+    @property
+    def reads_list(self) -> bool:
+        """True where such packages come from more than the project itself."""
+        return any(one.name not in _PROJECT for one in self.unread)
 
     def of_system(self, table: type[R]) -> tuple[R, ...]:
         """The rows of a table by distribution for that of the image; none where it is not known."""
@@ -201,7 +217,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             pythons_of(base, script, script_of(brought), [one.image for one in brought], chain),
             below is None,
             tuple(command for part in parts_of((stage,), "RUN") for command in part.commands),
-            bool(found.lists),
+            found.lists,
             tuple(_addresses(stage)),
             tuple(part.text for part in parts_of((stage,), "RUN")),
             tuple((part.line, part.text) for part in parts_of((stage,), *COPIES)),
@@ -268,6 +284,8 @@ def _may_hold_programs(copied: str, environment: Mapping[str, str]) -> bool:
 
 def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
     texts = [part.text for part in parts_of((stage,), *_TEXTS)]
+    if script.search(_SCRIPT) is None:  # what is copied is for the start of the image
+        texts = [_SCRIPT.sub("", text) for text in texts]
     told = {
         name
         for name, pattern in _TELLS.items()

@@ -36,6 +36,7 @@ _OPTIONS = {
     "constraint": frozenset({"-c", "--constraint", "--constraints"}),
     "project": frozenset({"-e", "--editable"}),
     "backend": frozenset({"--torch-backend"}),
+    "setting": frozenset({"-C", "--config-settings", "--config-setting", "--global-option", "--build-option"}),
 }
 _CONDA_OPTIONS = {"-c": "channel", "--channel": "channel", "-f": "file", "--file": "file"}
 _REPLACES = frozenset({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"})
@@ -307,7 +308,7 @@ def _sorted_out(tool: str, words: Sequence[Word]) -> _Given:
 
 
 def _kind(tool: str, option: str) -> str:
-    """What an option's value is: index, more, file, constraint, project, channel or backend; '' for others."""
+    """What an option's value is: index, more, file, constraint, project, channel, backend or setting; '' for others."""
     if tool == "conda":  # -f is its file, -r its root
         return _CONDA_OPTIONS.get(option, "")
     return next((kind for kind, names in _OPTIONS.items() if option in names), "")

@@ -34,6 +34,9 @@ _BRINGS_PYTHON = regex(
     r"python-is|/python\b|alternatives|conda|mamba|venv|virtualenv|\buv\b|pyenv|poetry|pixi|\.sh\b|\bmake\b|PATH|Python-"
     r"|\bbin/?(?:\s|$)|\bpython2?(?:\.7)?(?:-dev|-minimal)?(?:\s|$)|\bnix\b|\bspack\b|from="
 )
+# A build of a library or a program in C; that of Python is told by its folder.
+_CONFIGURES = regex(r"\./configure|\bcmake\b")
+_OF_C = regex(r"\bmake\b")
 _INTO_PATH = regex(r"/s?bin\b|\bpip[\d.]* install [^\n]{0,200}(?:\s\.(?:\s|$)|-e )|setup\.py")
 _WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
 _PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
@@ -95,6 +98,7 @@ def _lacks_python(part: Instruction, chain: Sequence[BuildStage]) -> bool:
     if words[:1] != ["python"] or base.repository not in _OF_UBUNTU or not _UBUNTU.search(base.tag or ""):
         return False
     texts = [one.text for one in parts_of(chain, "RUN", "ENV", "SHELL", *COPIES)]
+    texts = [_OF_C.sub("", text) if _CONFIGURES.search(text) else text for text in texts]
     scripts = any(one.heredocs or "from" in one.flags for one in parts_of(chain, "RUN", *COPIES))
     return not scripts and not any(_BRINGS_PYTHON.search(text) for text in texts)
 

@@ -19,7 +19,7 @@ _HARMLESS = regex(
 )
 # What the images themselves may have: apt then has nothing to look for.
 _MAY_BE_THERE = regex(
-    r"-.*|[^$*./=`]*[$*./=`].*|lib.*|cuda.*|nvidia.*|nv.*|gnupg.*|gpg.*|apt.*|ca-certificates|build-essential|gcc.*|g\+\+.*|cpp.*"
+    r"-.*|[^$*./=`]*[$*./=`].*|lib(?!egl|eigen|gl|sm|sndfile|opencv|boost|x(?:ext|render|11)).*|cuda.*|nvidia.*|nv.*|gnupg.*|gpg.*|apt.*|ca-certificates|build-essential|gcc.*|g\+\+.*|cpp.*"
     r"|make|patch|binutils.*|dpkg.*|perl.*|python[\d.]*(?:-minimal)?|bash|dash|coreutils|tar|gzip|bzip2|xz-utils|sed|grep"
     r"|findutils|diffutils|mawk|mount|login|passwd|adduser|procps|hostname|util-linux|ncurses.*|tzdata|debconf|.*keyring"
     r"|zlib1g.*|e2fsprogs|lsb-base|sudo|init.*|iproute2|iputils-ping|net-tools|less|udev|systemd.*|curl|wget|vim.*|linux.*"

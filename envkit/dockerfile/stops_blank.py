@@ -24,7 +24,7 @@ _OF_IMAGES = regex(r"(?:CUDA|CUDNN|NCCL|NV|NVIDIA|PYTHON|PYTORCH)(?:_\w{1,60})?"
 
 def nothing_to_install(ground: Ground) -> Iterator[Finding]:
     """The first `pip install` that names nothing, or nothing but an argument without a value."""
-    blank = _blank(ground)
+    blank = blank_arguments(ground)
     for step in ground.steps:
         given = _given(called(step.command))
         if given is None or not step.command.decisive:
@@ -32,7 +32,7 @@ def nothing_to_install(ground: Ground) -> Iterator[Finding]:
         asked = [word for word in given if word not in _ALONE]
         if not asked:
             told, fix = "pip install names nothing to install", "Name a package, or remove the command."
-        elif len(asked) == 1 and (name := _name(asked[0])) in blank:
+        elif len(asked) == 1 and (name := variable_of(asked[0])) in blank:
             told = f"pip gets nothing to install: {name} is blank, as ARG {name} has no default"
             fix = f"Give {name} a default, or build with --build-arg {name}=…."
         else:
@@ -59,13 +59,13 @@ def _given(words: Sequence[Word]) -> Sequence[Word] | None:
     return rest[2:] if rest[1:2] == ["install"] else None
 
 
-def _name(word: str) -> str:
+def variable_of(word: str) -> str:
     """The variable that a word consists of; '' for other words."""
     found = _VARIABLE.fullmatch(word)
     return (found[1] or found[2]) if found is not None else ""
 
 
-def _blank(ground: Ground) -> frozenset[str]:
+def blank_arguments(ground: Ground) -> frozenset[str]:
     """The arguments of the stage that have no value, in an image whose own variables are none of them."""
     if not ground.first or "$" in ground.base.image:
         return frozenset()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -16,7 +17,7 @@ from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.framework_refused import end_of_index
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
-from envkit.dockerfile.packages import Package
+from envkit.dockerfile.packages import Package, Places
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.codes import limit
@@ -29,6 +30,8 @@ _IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow"})
 _TORCH = "torch"
 _SETUPTOOLS = "setuptools"
 _OF_TORCH = frozenset({"torchaudio", "torchvision"})  # each release is for one of torch
+_OPENMMLAB = "github.com/open-mmlab/"
+_NO_PLACES = Places("", "", (), "", False)
 _BY_NAME = frozenset({"mmcv-full"})  # nothing brings it, and it ended before the bound
 _MENDED = regex(r"\bsed\b[^\n]{0,400}(?:site|dist)-packages|functional_tensor|basicsr[-_]fixed")
 _WITH_IT = "which pip installs with it"
@@ -45,7 +48,7 @@ class _Beside:
 
 def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     """The first package of a release that does not go with the companion that is certainly there."""
-    if not (ground.stock or ground.base.repository == _PYTORCH) or not ground.first or ground.reads_unseen:
+    if not (ground.stock or ground.base.repository == _PYTORCH) or not ground.first:
         return
     if any(_MENDED.search(text) for text in ground.written):
         return
@@ -53,12 +56,27 @@ def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     for known in read(NewerCompanion):
         rows.setdefault(known.package, []).append(known)
     for step in ground.steps:
-        for package in step.packages:
+        for package in (*step.packages, *_cloned(step, rows)):
             for row in rows.get(normalized(package.name), ()):
+                if ground.reads_unseen and not _is_certain(row, package, ground):
+                    continue
                 beside = _beside(row, ground) if _meets(package, row, step, ground) else None
                 if beside is not None:
                     yield _told(package, row, beside)
                     return
+
+
+def _cloned(step: Step, rows: Mapping[str, list[NewerCompanion]]) -> Iterator[Package]:
+    """The packages that a step installs from clones of what their projects have today, where a row is on such."""
+    for address in step.clones:
+        name = posixpath.basename(address.rstrip("/")).removesuffix(".git")
+        if address.lower().rstrip("/").removesuffix(".git").endswith(_OPENMMLAB + name.lower()) and name in rows:
+            yield Package(address.line, step.place, "pip", "pip", name, (), "", _NO_PLACES, "", None)
+
+
+def _is_certain(row: NewerCompanion, package: Package, ground: Ground) -> bool:
+    """True where no list that is read later changes what a row is on."""
+    return row.companion in _BY_NAME and all(one.line > package.line for one in ground.unread)
 
 
 def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -73,6 +74,9 @@ def _of_bash(part: Instruction) -> tuple[Word, str] | None:
     """The word, and what dash says of it."""
     if part.heredocs or exec_form(part.text):
         return None
+    sign = _grammar(part)
+    if sign is not None and sign["process"]:  # whichever program is to read it
+        return _told(part, sign)
     text = _FILE_OF_BASH.sub("", part.text)
     if _OTHER_SHELL.search(text):
         return None
@@ -82,10 +86,19 @@ def _of_bash(part: Instruction) -> tuple[Word, str] | None:
             alone = _alone(command, words)
             if alone is not None:
                 return alone
+    return _told(part, sign) if sign is not None else None
+
+
+def _grammar(part: Instruction) -> re.Match[str] | None:
+    """The first sign of bash's grammar outside of quotes."""
     bare = _QUOTED.sub(lambda found: "_" * len(found[0]), part.text)
     sign = _GRAMMAR.search(bare)
     if sign is None or "#" in bare[: sign.start()] or "'" in bare or '"' in bare:
         return None
+    return sign
+
+
+def _told(part: Instruction, sign: re.Match[str]) -> tuple[Word, str]:
     told = "Syntax error: redirection unexpected" if sign["text"] else 'Syntax error: "(" unexpected'
     shown = "<(" if sign["process"] else sign["text"] or sign["array"]
     return Word.at(part.body.line(sign.start()), shown), told

@@ -12,7 +12,7 @@ from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_stops import AskingPackage, GoneCommand, GonePackage, InstallerGlibc, RefusedKey
+from envkit.tables.build_stops import GoneCommand, GonePackage, InstallerGlibc, RefusedKey
 from envkit.tables.build_tools import NoPackage
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
@@ -22,7 +22,6 @@ _SHELL = regex(r"(?:.*/)?(?:ba|da)?sh")
 _FETCHES = ("curl", "wget", "aria2c")
 _REPOSITORY = regex(r"developer\.download\.nvidia\.com/compute/cuda/repos/(?P<os>[a-z]+\d+)/")
 _KEYRING = regex(r"(?:.*/)?cuda-keyring[\w.-]*\.deb")
-_YES = regex(r"-[a-xzA-Z]*y[a-zA-Z]*|--yes|--assume-yes|-qq.*|-q=2|--force-yes|--download-only|-[sd]|--simulate|-o")
 _SHORT_CUDNN = regex(r"libcudnn\d+(?:-dev)?=\d+\.\d+\.\d+-1\+cuda\d+\.\d+")
 _OF_CUDA = regex(
     r"cuda-(?:cudart|cudart-dev|minimal-build|libraries|libraries-dev|command-line-tools|toolkit|nvcc|compiler|runtime)"
@@ -165,43 +164,3 @@ def key_refused(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
-
-
-# Images of frameworks on Ubuntu of which it is known that they have no git.
-_WITHOUT_GIT = frozenset({"tensorflow/tensorflow"})
-
-
-def _says_yes(words: tuple[Word, ...]) -> bool:
-    """True for an echo of y, which the next command may be given."""
-    return words[:1] in (("echo",), ("printf",)) and words[-1][:1] in ("y", "Y")
-
-
-def asks(ground: Ground) -> Iterator[Finding]:
-    """The first installation at which apt asks, as it provides more packages than were named."""
-    framework = ground.base.repository in _WITHOUT_GIT
-    if not (ground.lean or framework) or not ground.first or "assume-yes" in ground.tells:
-        return
-    devel = ground.base.row is not None and ground.base.row.flavor == "devel"
-    names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}
-    names = {name: row for name, row in names.items() if name == "git" or not framework}
-    there: set[str] = set()
-    before: tuple[Word, ...] = ()
-    for step in ground.steps:
-        words, fed = step.command.words, before[:1] == ("yes",) or _says_yes(before)
-        before = words
-        given = arguments(step.command, APT, ("install",))
-        if given is None:
-            continue
-        asking = (names[word] for word in given if word in names and word not in there)
-        row = next((one for one in asking if not (one.first and there)), None)
-        answered = fed or any(_YES.fullmatch(word) or "<" in word for word in words)
-        if row is not None and not answered and step.command.decisive:
-            yield stop(
-                faults.APT_ASKS,
-                f"apt asks before it installs the dependencies of {row.package}, but gets no answer: -y is missing",
-                command_subject(step.command),
-                impact="The build stops with: Do you want to continue? [Y/n] Abort.",
-                sources=row.sources,
-            )
-            return
-        there.update(given)

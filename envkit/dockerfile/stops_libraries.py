@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import package_subject, stop
@@ -31,11 +32,11 @@ def library_missing(ground: Ground) -> Iterator[Finding]:
     if (
         not (ground.first and ground.last)
         or not _is_without(ground)
-        or ground.reads_unseen
+        or ground.reads_list
         or ground.tells & {"copied", "bind"}
     ):
         return
-    texts = " ".join(ground.written)
+    texts = " ".join(ground.texts)
     names = " ".join(ground.specs)
     if _MAY_REPLACE.search(texts) or _MAY_REPLACE.search(names) or BRINGS.search(texts):
         return
@@ -79,4 +80,16 @@ def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
         return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
     if python.release(2) < limit("python-of-opencv-with-libgl"):
         return False
-    return not package.spec or asks_only(package, f">={limit('opencv-with-libgl')}")
+    return not package.spec or _takes_only_newer(package, limit("opencv-with-libgl"))
+
+
+def _takes_only_newer(package: Package, bound: Version) -> bool:
+    """True where a requirement takes that release and newer ones alone, and pip the newest of them or one that it
+    names."""
+    try:
+        asked = VersionSpec.parse(package.spec)
+    except ValueError:
+        return False
+    if any(operator in (">", ">=") and least >= bound for operator, least in asked.clauses):
+        return True
+    return asks_only(package, f">={bound}")

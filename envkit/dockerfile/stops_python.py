@@ -65,7 +65,8 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
         if any(word == "pip" or "$" in word for word in step.of_apt):
             return
         words = _itself(step.command.words)
-        if _called_pip(words) and not ("copied" in ground.tells and _PYTHON.fullmatch(words[0])):
+        alone = _PIP.fullmatch(words[0]) is not None and len(words) > 1 and step.command.decisive
+        if (_called_pip(words) or alone) and not ("copied" in ground.tells and _PYTHON.fullmatch(words[0])):
             yield stop(
                 faults.PIP_MISSING,
                 f"{ground.base.image} has no pip, and no earlier command installs it",

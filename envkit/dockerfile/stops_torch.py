@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
@@ -16,12 +17,15 @@ from envkit.dockerfile.newest_pip import isolates_always, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.specifiers import pinned_release
 from envkit.tables.build_stops import CompiledPackage, WithoutTorch, compiled_packages
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
 _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
+_ARCHITECTURES = "TORCH_CUDA_ARCH_LIST"  # of every extension of torch, as old releases of it look for them
 # Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
@@ -133,6 +137,7 @@ def compiled_in(step: Step) -> Iterator[Compiled]:
     if "install" in words:
         caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
         yield from _from_repositories((word for word in words if "git+" in word), caller)
+        yield from _from_folders(words[words.index("install") + 1 :], caller)
     yield from _from_repositories(step.clones, _UV if "uv" in words[:2] else _caller_of(words))
 
 
@@ -153,6 +158,15 @@ def compiled_anew(ground: Ground) -> Iterator[tuple[Step, tuple[Compiled, ...]]]
 def _is_there(compiled: Compiled, there: Mapping[str, set[str]]) -> bool:
     specs = there.get(compiled.row.package, set())
     return bool(specs) and (not compiled.spec or not specs.isdisjoint({"", compiled.spec}))
+
+
+def _from_folders(words: Iterable[Word], caller: str) -> Iterator[Compiled]:
+    """The packages that a command of pip builds from folders of their names, as of submodules."""
+    for word in words:
+        folder, _, name = word.rstrip("/").rpartition("/")
+        row = compiled_packages().get(normalized(name)) if folder and "://" not in word else None
+        if row is not None and not word.startswith("-"):
+            yield Compiled(row.package, word.line, caller, row)
 
 
 def _caller_of(words: Sequence[Word]) -> str:
@@ -178,6 +192,8 @@ def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
     for step, found in compiled_anew(ground):
         for compiled in found:
             variable = compiled.row.variable
+            if variable == _ARCHITECTURES and not _looks_for_a_gpu(ground):
+                continue
             if not variable or variable in ground.environment or variable in " ".join(ground.texts):
                 continue
             yield stop(
@@ -189,3 +205,15 @@ def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
                 sources=compiled.row.sources,
             )
             return
+
+
+def _looks_for_a_gpu(ground: Ground) -> bool:
+    """Whether the torch that is certainly there stops without a GPU where nothing names the architectures."""
+    spec = ground.specs.get("torch", "")
+    pin = pinned_release(spec)
+    own = ground.base.own
+    if pin is not None:
+        torch: Version | None = Version.parse(pin)
+    else:
+        torch = own.version if own is not None and own.framework == "pytorch" and not spec else None
+    return torch is not None and torch < limit("torch-building-without-a-gpu")

@@ -29,9 +29,13 @@ _VERSION = regex(
     r"v?(?:\d+!)?\d+(?:\.\d+)*(?:\.\*|(?:[-_.]?(?:a|b|c|rc|alpha|beta|pre|preview)[-_.]?\d*)?"
     r"(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?(?:[-_.]?dev[-_.]?\d*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?)"
 )
+# One sign of equality, as conda takes it.
+_SINGLE = regex(r"[A-Za-z][\w.-]{0,80}(?:\[[\w, -]{0,80}\])?\s*=\s*[\d*][^=]{0,80}")
 _OPERATOR = regex(r"===?|~=|!=|<=?|>=?")
 _DOTS = "..."  # left from an abridged text
 _LISTS = frozenset({"-r", "--requirement"})
+_SETTINGS = frozenset({"-C", "--config-settings", "--config-setting", "--global-option", "--build-option"})
+_BEFORE_VERB = 3  # words of python -m pip install
 
 
 def misspelled(ground: Ground) -> Iterator[Finding]:
@@ -131,17 +135,21 @@ def requirement_unread(ground: Ground) -> Iterator[Finding]:
 
 def _unread(step: Step) -> Word | None:
     words = called(step.command)
-    if "install" not in words or not any(word.rpartition("/")[2].startswith("pip") for word in words[:3]):
+    at = words.index(Word("install")) if "install" in words else 0
+    if not any(word.rpartition("/")[2].startswith("pip") for word in words[: min(at, _BEFORE_VERB)]):
         return None
-    given = words[words.index(Word("install")) + 1 :]
+    given = [word for word, before in zip(words[at + 1 :], words[at:], strict=False) if before not in _SETTINGS]
     listed = (Word.at(one.line, one.asked) for one in step.packages if one.tool == "pip")
     plain = (word for word in given if not word.startswith(("-", ">", "<")) and ">/" not in word)
     return next((word for word in (*plain, *listed) if _is_unread(word)), None)
 
 
 def _is_unread(word: str) -> bool:
-    """True for three dots, and for a name with bounds of which one is no version."""
+    """True for three dots, one sign of equality, and a name with bounds of which one is no version."""
     if word == _DOTS:
+        return True
+    bare = word.partition(" #")[0].partition(";")[0].strip()
+    if _SINGLE.fullmatch(bare):
         return True
     found = _BOUNDED.fullmatch(word.partition(" #")[0].strip())
     if found is None or {"$", "`", "*"} & set(word.replace(".*", "")) or "/" in word:

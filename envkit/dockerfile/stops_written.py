@@ -15,6 +15,12 @@ from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 
 _PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
+# More words of which no package of apt has the name.
+_NO_PACKAGES = frozenset({"add-apt-repository", "cd", "chmod", "cp", "echo", "export", "install", "mkdir", "mv"}) | {
+    "update",
+    "update-alternatives",
+    "upgrade",
+}
 _AS_PACKAGES = frozenset({"pip", "curl", "apt"})  # words that name packages of apt too
 _INSTRUCTIONS = COPIES | {"WORKDIR", "ENV", "ARG", "CMD", "ENTRYPOINT", "EXPOSE", "USER"}
 # Programs that stop at a word that they do not know; others make or print it.
@@ -29,7 +35,7 @@ _HARMLESS = regex(
 
 
 def joined(ground: Ground) -> Iterator[Finding]:
-    """The first command of apt that swallows another, and the first RUN inside of a command."""
+    """Each command of apt that swallows another, and each RUN inside of a command."""
     for step in ground.steps:
         if not step.command.decisive:
             continue
@@ -45,7 +51,6 @@ def joined(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact="The build stops: the command does not accept these arguments.",
             )
-            return
 
 
 def _instruction(words: tuple[Word, ...]) -> Word | None:
@@ -66,7 +71,7 @@ def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Wor
     if tool is None or "install" not in words:
         return None
     given = words[words.index("install") + 1 :]
-    return next((word for word in given if word in _PROGRAMS - _AS_PACKAGES), None)
+    return next((word for word in given if word in (_PROGRAMS - _AS_PACKAGES) | _NO_PACKAGES), None)
 
 
 def list_missing(ground: Ground) -> Iterator[Finding]:

@@ -61,6 +61,8 @@ def _is_there(wanted: Wanted, found: Contents) -> bool:
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
         return False
+    if any(wanted.package == row.same_as and own.version < row.same_since for row in read(EmptiedPackage)):
+        return own.cuda is None  # images for GPUs have it under its other name
     return not (wanted.upgrades or wanted.suffix) and wish.holds(Release(own.version))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from envkit._startup.records import record
@@ -76,6 +77,22 @@ class RotatedKey:
         if version is None or repository != self.repository or self.word not in tag.split("-"):
             return False
         return VersionSpec.parse(self.versions).holds(version)
+
+
+@table("image/expired_keys.csv", "repository", "tags")
+@record
+class ExpiredKey:
+    """Images, by a pattern of their tags, that have a repository of apt with a key that has expired since."""
+
+    repository: str
+    tags: str
+    title: str
+    key: str
+    sources: tuple[str, ...]
+
+    def holds(self, repository: str, tag: str) -> bool:
+        """True for an image of these."""
+        return repository == self.repository and re.fullmatch(self.tags, tag) is not None
 
 
 @table("image/archived_systems.csv", "word", "repositories")

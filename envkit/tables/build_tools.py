@@ -69,7 +69,7 @@ class SetupImport:
     sources: tuple[str, ...]
 
 
-@table("image/framework_floors.csv", "package", "extra")
+@table("image/framework_floors.csv", "package", "extra", "python")
 @record
 class FrameworkFloor:
     """What the newest release that pip takes, from a `python` on, requires at least of a framework's package."""
@@ -100,6 +100,15 @@ class NoPackage:
 
     package: str
     instead: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/own_modules.csv", "module")
+@record
+class OwnModule:
+    """A module of Python's own library under whose name the default index has no package."""
+
+    module: str
     sources: tuple[str, ...]
 
 

@@ -47,15 +47,16 @@ def gpus_of_month(repository: str, tag: str) -> ContainerGpus | None:
 @table("image/tag_schemes.csv", "repository", "tags")
 @record
 class TagScheme:
-    """Images whose `tags`, a pattern with named parts, say what is in them. `cudnn`: the major that all have.
+    """Images whose `tags`, a pattern with named parts, say what is in them. `cudnn`, `python`: those that all have.
 
-    Tags that name neither Python nor distribution leave them unknown.
+    What neither the tags nor a column tells is not known.
     """
 
     repository: str
     tags: str
     framework: str
     cudnn: str | None
+    python: Version | None
     sources: tuple[str, ...]
 
 
@@ -73,7 +74,10 @@ def told_by_scheme(repository: str, tag: str, known: FrameworkImage | None) -> F
     monthly = _MONTHLY.fullmatch(repository)
     if monthly is not None:
         return _of_month(monthly["name"], repository, tag, known)
-    return known or _by_its_words(repository, tag)
+    by_words = _by_its_words(repository, tag) if known is None or known.python is None else None
+    if known is not None and by_words is not None:
+        return replace(known, python=by_words.python, sources=(*known.sources, *by_words.sources))
+    return known or by_words
 
 
 def _of_month(framework: str, repository: str, tag: str, known: FrameworkImage | None) -> FrameworkImage | None:
@@ -108,7 +112,7 @@ def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
                 tag,
                 Version.parse(told["cuda"]),
                 row.cudnn or told.get("cudnn"),
-                Version.parse(told["python"]) if "python" in told else None,
+                Version.parse(told["python"]) if "python" in told else row.python,
                 told.get("system"),
                 told["flavor"],
                 "derived",

@@ -68,11 +68,12 @@ APT_WITHOUT_PACKAGE = image_fault(
 )
 APT_KEY_ROTATED = image_fault(
     "image.apt-key-rotated",
-    title="apt-get update fails: the image has NVIDIA's old signing key",
+    title="apt-get update fails: the image has an old signing key",
     doc="""An image with NVIDIA's package repository was built after NVIDIA replaced its key on 2022-04-27.
 
     In older images, apt-get update stops with "NO_PUBKEY A4B469963BF863CC" until the repository is removed or the new
-    key is added. The same happens if a Dockerfile adds the repository with the old key, 7fa2af80.""",
+    key is added. The same happens if a Dockerfile adds the repository with the old key, 7fa2af80. Images with the
+    repository of ROS that were built before its key expired on 2025-06-01 stop with EXPKEYSIG.""",
     fix="Before apt-get update, run `rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list`.",
     references=threads("NVIDIA/nvidia-docker#1632", "pytorch/builder#1025", "tensorflow/tensorflow#56085"),
 )
@@ -149,7 +150,7 @@ GPU_AT_BUILD = image_fault(
 APT_ASKS = image_fault(
     "image.apt-asks",
     title="apt asks whether to continue, and gets no answer",
-    doc="""apt-get install has -y if it installs more than the named packages.
+    doc="""apt-get install has -y if it installs more than the named packages, and apt-get upgrade has it always.
 
     A build has no terminal: apt gets no answer, and stops with "Abort.".""",
     fix="Add -y.",
@@ -187,11 +188,12 @@ PIP_REFUSES_METADATA = image_fault(
 )
 INDEX_WITHOUT_PACKAGE = image_fault(
     "image.index-without-package",
-    title="The index that replaces the default one does not have a package",
+    title="The index does not have a package",
     doc="""Every package that a command installs is in the index given by --index-url.
 
     PyTorch's indexes contain torch, its companions, and their dependencies. --index-url applies to the whole command:
-    pip searches no other index for the rest.""",
+    pip searches no other index for the rest. No index has a package for a module of Python itself, such as
+    itertools.""",
     fix="Install the other packages with a separate command, or pass the index with --extra-index-url.",
     references=("https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i",),
 )
@@ -310,10 +312,11 @@ PROGRAM_MISSING = image_fault(
 ARGUMENT_MISSING = image_fault(
     "image.argument-missing",
     title="A step stops where a build argument is not given, and the argument has no default",
-    doc="""Every ARG that a step tests for has a default.
+    doc="""Every ARG that a step tests for, or that names a user or a group, has a default.
 
     `test -n "$NAME" &&`, `[ -z "$NAME" ]` with an exit, and `${NAME:?}` stop the build on purpose where nobody passes
-    the argument: the file is built with --build-arg alone.""",
+    the argument: the file is built with --build-arg alone. So do useradd, groupadd, and the like without a name or a
+    number.""",
     fix="Give the argument a default, or build with --build-arg.",
     references=("https://docs.docker.com/reference/dockerfile/#arg",),
 )
