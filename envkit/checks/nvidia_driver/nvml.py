@@ -28,7 +28,7 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import host_libraries_first
+from envkit.checks.nvidia_driver.image_libraries import host_libraries_first, without_those_of_nix
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.model import Environment, MachineKind, Message, Problem
 
@@ -46,6 +46,8 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         return _same_in_lxd(environment)
     if "apptainer" in managers(environment):
         return host_libraries_first(environment)
+    if seen(environment, "driver-library-mismatch", "detail-nix"):
+        return without_those_of_nix(environment)
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
