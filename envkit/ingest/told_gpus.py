@@ -11,8 +11,9 @@ from envkit.ingest.text import Text
 from envkit.model import MachineKind, PciGpu
 
 _GEFORCE = regex(
-    r"(?<![\w./-])(?:NVIDIA |Nvidia |nvidia )?(?:GeForce |Geforce |geforce )?(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|G"
-    r"tx)[ -]?(?!\d000 ?[Ss]eries)(?!(?<=GT)2[0-9]{2}\b)"
+    r"(?<![\w./-])(?<!Radeon )(?<!radeon )(?<!RADEON )(?:NVIDIA |Nvidia |nvidia )?(?:GeForce |Geforce |geforce )?"
+    r"(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|Gtx)[ -]?(?!\d000 ?[Ss]eries)(?!(?<=GT)2[0-9]{2}\b)"
+    r"(?!(?:6[4-9][05]|7[6-9]0|90[67])0(?! ?GT))"  # AMD's numbers: an `RTX 6800 XT` is an RX
     r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
     r"|super|S\b)?"
     r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"

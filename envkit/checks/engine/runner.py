@@ -23,7 +23,7 @@ from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.engine.likened import likened
 from envkit.checks.engine.messages import all_messages, by_messages, complained
 from envkit.checks.engine.proof import proven
-from envkit.checks.engine.registry import Check
+from envkit.checks.engine.registry import Check, Layer
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
 from envkit.checks.engine.suited import installs_of, suited
 from envkit.model import PASTED, Environment, Observed, Problem
@@ -94,8 +94,10 @@ def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Fin
 
 
 def _excused_by(causes: set[str], finding: Finding, check: Check) -> Finding:
-    cause = next((id for id in causes if id in check.explained_by or (check.symptom and id != check.id)), None)
-    if finding.status not in ((Status.FAIL, Status.WARN) if check.symptom else (Status.FAIL,)) or cause is None:
+    told = check.layer is Layer.HEALTH and by_messages(finding.evidence)  # the health of a GPU that is not NVIDIA's
+    follows = check.symptom or told
+    cause = next((id for id in causes if id in check.explained_by or (follows and id != check.id)), None)
+    if finding.status not in ((Status.FAIL, Status.WARN) if follows else (Status.FAIL,)) or cause is None:
         return finding
     return replace(finding, status=Status.WARN, because_of=cause, remedy=None)
 

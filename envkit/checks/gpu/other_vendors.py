@@ -20,6 +20,7 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-own": "apple",
     "mac-silicon": "apple",
     "homebrew": "apple",
+    "rocm-smi": "rocm",
     "radeon": "amd",
     "rx": "amd",
     "amd-card": "amd",
@@ -29,7 +30,7 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "intel": "processor",
     "intel-lspci": "processor",
 }
-_MAKERS = {"apple": "an Apple", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
+_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
 _PLACES = {
     "colab": (
         "In Colab: Runtime > Change runtime type > a GPU, then rerun the cells from the top. Nothing has to be "
@@ -85,6 +86,12 @@ _PROCESSOR = (
     "This machine has no GPU that CUDA can use, and no driver or toolkit changes that: run the program on the CPU "
     "({option}), or on a machine with an NVIDIA GPU. The installed framework runs on the CPU as it is."
 )
+_BY_ROCM = (
+    "ROCm's own tools show this GPU, so its driver works: nothing of NVIDIA's has to be installed, and CUDA's settings "
+    "do not apply. rocm-smi shows its clocks, its power, and its fan. If a program does not see it, compare the card "
+    "with ROCm's list of supported GPUs, add the user to the groups render and video, and look whether PyTorch is the "
+    "build for ROCm: the second command then prints a version."
+)
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
@@ -93,6 +100,8 @@ def other_vendor(environment: Environment) -> Remedy | None:
     vendor = _vendor(environment)
     if vendor in _PLACES:
         return Remedy(_PLACES[vendor])
+    if vendor == "rocm":
+        return Remedy(_BY_ROCM, (fixed("rocm-smi"), fixed("python -c 'import torch; print(torch.version.hip)'")))
     if vendor == "apple" and seen(environment, "docker-no-nvidia-runtime"):
         return Remedy(_APPLE_CONTAINER)
     if vendor == "apple":

@@ -1,14 +1,15 @@
-"""Driver libraries that an image of Apptainer brings, which the program finds before those of the host."""
+"""Driver libraries that an image of Apptainer or a package of Nix brings, found before those of the host."""
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import PATH, Word, fixed, run
+from envkit.checks.engine.command import PATH, Word, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
 from envkit.model import Environment
 
 _OF_HOST = "/.singularity.d/libs"  # where --nv puts the host's driver
 _OF_IMAGE = "/usr/local/nvidia"
+_OF_NIXOS = "/run/opengl-driver/lib"
 
 OWN_OF_CONTAINER = (
     "The module is that of the host, which works; the driver packages that were installed in the container brought "
@@ -40,6 +41,20 @@ def host_libraries_first(environment: Environment) -> Remedy:
             run("apptainer", "exec", "--nv", "--env", *_set_to((_OF_HOST, *others)), "IMAGE", "nvidia-smi"),
             fixed("nvidia-smi"),
         ),
+    )
+
+
+def without_those_of_nix(environment: Environment) -> Remedy:
+    """The same for a flake, a shell or a package of nixpkgs that was built with a driver of its own."""
+    module = environment.driver.kernel_module.value
+    return Remedy(
+        "Only what comes from Nix fails, because it brings driver libraries of another version than the loaded "
+        f"module{f' ({module})' if module is not None else ''}. If nvidia-smi works outside of it, nothing has to be "
+        "reloaded, and no reboot helps. Let it use the machine's own driver: remove linuxPackages.nvidia_x11 from the "
+        "flake's or the package's libraries (buildInputs, LD_LIBRARY_PATH). On NixOS, the driver's libraries are in "
+        "the directory below; test with the commands, in the same shell. On another distribution, start the program "
+        "with nixGL (or nix-gl-host). If nvidia-smi fails outside of it, too, the driver was updated: reboot.",
+        (export("LD_LIBRARY_PATH", PATH(_OF_NIXOS)), fixed("nvidia-smi")),
     )
 
 

@@ -28,7 +28,12 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import COUNTERS_OF_CLUSTER, OWN_OF_CONTAINER, host_libraries_first
+from envkit.checks.nvidia_driver.image_libraries import (
+    COUNTERS_OF_CLUSTER,
+    OWN_OF_CONTAINER,
+    host_libraries_first,
+    without_those_of_nix,
+)
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.checks.nvidia_driver.stale_libraries import without_package
 from envkit.model import Environment, MachineKind, Message, Problem
@@ -49,6 +54,8 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         return host_libraries_first(environment)
     if seen(environment, "driver-library-mismatch", "detail-in-container", "detail-in-container-chinese"):
         return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
+    if seen(environment, "driver-library-mismatch", "detail-nix"):
+        return without_those_of_nix(environment)
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
