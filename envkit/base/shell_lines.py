@@ -11,8 +11,8 @@ _JOINS = ("|", "&&", "||")  # what ends a line before it is broken elsewhere
 def continued(command: str, width: int) -> list[str]:
     """The command in lines of at most `width` columns, all but the last with a backslash at their end.
 
-    Broken at spaces outside of quotes alone, after `|`, `&&` and `||` first; a longer word stays whole, on a line of
-    its own.
+    Broken at spaces outside of quotes and $( ) alone, after `|`, `&&` and `||` first; a longer word stays whole, on a
+    line of its own.
     """
     if len(command) <= width:
         return [command]
@@ -44,14 +44,16 @@ def _parts(words: list[str]) -> list[list[str]]:
 
 
 def _words(command: str) -> list[str]:
-    """The parts between the spaces that are in no quotes; `export` and an option before its value end no line."""
-    words, start, quote = [], 0, ""
+    """The parts between spaces outside of quotes and $( ); `export` and an option before its value end no line."""
+    words, start, quote, depth = [], 0, "", 0
     for place, letter in enumerate(command):
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif letter == " " and command[start:place] not in _GOES_ON:
+        elif letter in "()":
+            depth = max(depth + (1 if letter == "(" else -1), 0)
+        elif letter == " " and not depth and command[start:place] not in _GOES_ON:
             words.append(command[start:place])
             start = place + 1
     return [*words, command[start:]]

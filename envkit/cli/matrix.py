@@ -9,7 +9,7 @@ import click
 
 from envkit.base.errors import RequestError
 from envkit.cli.output import one_format, output_option, say, write_output
-from envkit.cli.terminal import terminal_width
+from envkit.cli.terminal import table_width
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -190,9 +190,9 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
-    width = terminal_width()
+    width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? is unknown; blank or - is none)"]
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? = unknown; blank or - = none)"]
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (
@@ -239,4 +239,4 @@ def _plain_table(name: str, headers: tuple[str, ...], lines: Iterable[list[Any]]
     if form == "csv":
         return csv_table(headers, texts)
     plain = [header.replace("_", " ") for header in headers]
-    return markdown_table(plain, texts) if form == "markdown" else text_table(plain, texts, terminal_width())
+    return markdown_table(plain, texts) if form == "markdown" else text_table(plain, texts, table_width())

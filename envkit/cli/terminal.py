@@ -56,9 +56,14 @@ def in_its_letters(text: str) -> str:
 
 def text_width() -> int:
     """How wide text for a person is: as the terminal or COLUMNS, within limits; the usual width without both."""
-    told = os.environ.get("COLUMNS", "")
-    columns = terminal_width() or (int(told) if told.isdecimal() and len(told) < _DIGITS else 0)
+    columns = table_width()
     return min(max(columns, _NARROWEST), _WIDEST) if columns else WIDTH
+
+
+def table_width() -> int | None:
+    """The columns of the terminal or COLUMNS, None without both: what no width is told for is printed whole."""
+    told = os.environ.get("COLUMNS", "")
+    return terminal_width() or (int(told) if told.isdecimal() and len(told) < _DIGITS else 0) or None
 
 
 def terminal_width() -> int | None:

@@ -163,7 +163,7 @@ def _newer_than_base(
         return  # it is not installed there
     title = (
         f"{build.named} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
-        f"base image is for CUDA {held}, which runs with {base}"
+        f"base image is for CUDA {held}, which needs only driver {base} or newer"
     )
     fix = f"Use a CUDA {cuda.release(2)} base image, so that the container refuses to start on an older driver"
     older = _build_for_base(build, python, found, matrix)

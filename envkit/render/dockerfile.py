@@ -41,10 +41,10 @@ def header(recipe: Recipe) -> list[str]:
     test = f"--entrypoint smoke-test {recipe.name}" if own else f"{recipe.name} smoke-test"
     port = f"-p {recipe.runtime.port}:{recipe.runtime.port} " if recipe.runtime.port else ""
     lines += [
-        f"Build: docker build -t {recipe.name} .",
-        f"Run:   docker run --rm -it {gpus}{shared}{port}{recipe.name}",
+        f"Build:   docker build -t {recipe.name} .",
+        f"Run:     docker run --rm -it {gpus}{shared}{port}{recipe.name}",
         f"Publish: docker buildx build --push --sbom=true --provenance=mode=max -t REGISTRY/{recipe.name} .",
-        f"Test:  docker run --rm {gpus}{test}",
+        f"Test:    docker run --rm {gpus}{test}",
         "Options for docker build, if you need them:",
         "  your own CA:    --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",

@@ -185,7 +185,10 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
     lacking = {_lacking(title): ids for title, ids in stopped.items() if _lacking(title)}
     others = {title: ids for title, ids in stopped.items() if not _lacking(title)}
     lines = []
-    for head, group in (("Not in this text, so these checks could not run", lacking), ("Could not run", others)):
+    for head, group in (
+        ("Not in this text, so these checks could not run", lacking),
+        ("Could not run for other reasons" if lacking else "Could not run", others),
+    ):
         lines += [page.head(head)] if group else []
         for title, ids in group.items():
             lines += page.wrap(f"{title}: {_some(list(dict.fromkeys(ids)))}", "    ", "  ")
@@ -195,9 +198,8 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
 
 def _lacking(title: str) -> str:
     """What the text would have to show, '' for a check that something else stopped."""
-    if title.startswith(NOT_SHOWN):
-        return title.removeprefix(NOT_SHOWN)
-    return f"any {title.removeprefix(SHOWS_NO)}" if title.startswith(SHOWS_NO) else ""
+    prefix = next((prefix for prefix in (NOT_SHOWN, SHOWS_NO) if title.startswith(prefix)), "")
+    return title.removeprefix(prefix).removeprefix("the ") if prefix else ""
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -257,7 +257,7 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 
 def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
-        yield "this machine has no NVIDIA GPU, so the plan does not consider one; use --gpu to specify it"
+        yield "this machine has no NVIDIA GPU, so the plan does not take one into account; use --gpu to name one"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:

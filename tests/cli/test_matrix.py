@@ -36,7 +36,7 @@ def test_a_gpu_is_found_by_the_names_that_a_request_takes(word: str) -> None:
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> str:
-    monkeypatch.setattr("envkit.cli.matrix.terminal_width", lambda: columns)
+    monkeypatch.setattr("envkit.cli.matrix.table_width", lambda: columns)
     return CliRunner().invoke(matrix, words).output
 
 

@@ -123,7 +123,7 @@ def test_the_names_of_all_frameworks_are_names_for_kubernetes(matrix: Matrix) ->
 
 def test_the_dockerfile_says_how_to_run_and_publish_it(matrix: Matrix) -> None:
     text = render_dockerfile(made(matrix, "pytorch"))
-    assert "# Run:   docker run --rm -it --gpus all --shm-size=8g pytorch\n" in text
+    assert "# Run:     docker run --rm -it --gpus all --shm-size=8g pytorch\n" in text
     assert "--sbom=true --provenance=mode=max" in text
     assert "--shm-size" not in render_dockerfile(made(matrix, "tvm"))
 

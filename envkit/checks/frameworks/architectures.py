@@ -46,8 +46,8 @@ _COMPILED_FIRST = (
 )
 _SLOW = f"{_NEWER}/told-slow-first"
 _ON_CPU = (
-    "Where the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
-    "newer card, or compile the framework for this one."
+    "If the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
+    "newer GPU, or compile the framework for this GPU."
 )
 _NAME_GPU = fixed("nvidia-smi -L")
 

@@ -22,8 +22,8 @@ def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     build = fixed("python -m pip install setuptools wheel ninja packaging psutil")
     if not words:
         return Remedy(
-            "Install the build requirements into the environment, then run your own installation command again in it, "
-            "with --no-build-isolation after install.",
+            "Install the build requirements into the environment, then rerun your install command in it, adding "
+            "--no-build-isolation right after the word install.",
             (build,),
         )
     return Remedy(

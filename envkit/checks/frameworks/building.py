@@ -35,7 +35,7 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "pip's isolated build environment does not contain torch",
-    impact="pip builds the package apart from the environment, without its torch, so setup.py fails at import torch.",
+    impact="pip builds the package in an isolated environment without your torch, so setup.py fails at import torch.",
     remedy=without_isolation,
 )
 

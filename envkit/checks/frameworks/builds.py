@@ -38,6 +38,7 @@ from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import Observed
 from envkit.tables.codes import limit
+from envkit.tables.rows import framework_title
 
 if TYPE_CHECKING:
     from envkit.solver.model import Choice, NoPlan, Plan
@@ -69,7 +70,8 @@ def replacement(
     plan = plan_for(environment, matrix, framework.name, found.python, version, native=native)
     choice = _by_index(environment, matrix, _for_gpus(plan))
     if choice is None:
-        ask = resolve_command(environment, matrix, framework=framework.name)
+        other = any("python" in way.changes for way in plan.alternatives)
+        ask = resolve_command(environment, matrix, framework=framework.name, any_python=other)
         return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
     build = choice.builds[0]
     if not also_removed and (own := conda_swap(environment, matrix, found, build)):
@@ -361,14 +363,27 @@ def _exactly(version: Version | None) -> VersionSpec | None:
 def _refusal(title: str, plan: Plan | NoPlan) -> str:
     """What is against every build, and the nearest change that would do."""
     conflicts = getattr(plan, "conflicts", ())
-    against = f": {series(conflicts[0].between)} conflict" if conflicts and len(conflicts[0].between) > 1 else ""
+    parts = [_named(part) for part in conflicts[0].between] if conflicts else []
+    against = f": {series(parts)} do not go together" if len(parts) > 1 else ""
     ways = [
         f"{way.gain} ({' '.join(f'--{option} {value}' for option, value in way.changes.items())})"
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
     nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
-    return f"envkit knows of no {title} build that works on this machine as it is{against}.{nearest}"
+    return f"envkit knows of no {title} build that works on this machine as is{against}.{nearest}"
+
+
+_PARTS = {"gpu": "the ", "python": "Python ", "cuda": "CUDA ", "cudnn": "cuDNN ", "driver": "driver "}
+
+
+def _named(part: str) -> str:
+    """A part of a request in a sentence: `Python 3.8` of `python 3.8`."""
+    option, _, value = part.partition(" ")
+    if option in _PARTS and value:
+        return f"{_PARTS[option]}{value}"
+    name, comparison, version = part.partition("==")
+    return f"{framework_title(name)} {version}" if comparison else framework_title(name)
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

@@ -48,20 +48,8 @@ _COLLECT = ("bug-report", "reboot")
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
-    if "lxd" in managers(environment):
-        return _same_in_lxd(environment)
-    if "apptainer" in managers(environment):
-        return host_libraries_first(environment)
-    if seen(environment, "driver-library-mismatch", "detail-in-container", "detail-in-container-chinese"):
-        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
-    if seen(environment, "driver-library-mismatch", "detail-nix"):
-        return without_those_of_nix(environment)
-    if driver_lives_elsewhere(environment):
-        return Remedy(
-            "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
-            "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
-            "container."
-        )
+    if elsewhere := _not_of_the_system(environment):
+        return elsewhere
     if own := without_package(environment):
         return own
     if two := seen(environment, "driver-library-mismatch", "modeset"):
@@ -74,6 +62,25 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
             return _user_space(environment, max(_on_disk(environment)))
         return _reinstall(environment)
     return _reload(environment)
+
+
+def _not_of_the_system(environment: Environment) -> Remedy | None:
+    """The remedy where the libraries are not the system's own, but a container's or a package manager's beside it."""
+    if "lxd" in managers(environment):
+        return _same_in_lxd(environment)
+    if "apptainer" in managers(environment):
+        return host_libraries_first(environment)
+    if seen(environment, "driver-library-mismatch", "detail-in-container", "detail-in-container-chinese"):
+        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
+    if seen(environment, "driver-library-mismatch", "detail-nix"):
+        return without_those_of_nix(environment)
+    if not driver_lives_elsewhere(environment):
+        return None
+    return Remedy(
+        "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
+        "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
+        "container."
+    )
 
 
 def _one_module(environment: Environment, message: Message) -> Remedy:
