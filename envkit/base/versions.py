@@ -158,6 +158,11 @@ class ComputeCapability:
         return f"{self.major}.{self.minor}{self.specific}"
 
 
+def called(name: str, capability: ComputeCapability) -> str:
+    """A GPU in a sentence: with its article where it has a name, by its capability where it has none."""
+    return f"the {name}" if name and not name.startswith("sm_") else name or capability.sm
+
+
 @record
 class VersionSpec:
     """What a user or a package asks of a version: `9.0` (that line), `12.4.1`, `>=12`, `>=1.5,<2`, `==1.12.*`.

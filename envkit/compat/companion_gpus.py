@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec, called
 from envkit.compat.packages import rows_allowed
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
@@ -28,7 +28,7 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
         return None
     needs = f"needs compute capability {lowest.min_compute_capability} or higher"
     return Verdict(
-        "companion-on-gpu", "fail", f"{package}{spec} {needs}, which {name or gpu.sm} does not have", lowest.sources
+        "companion-on-gpu", "fail", f"{package}{spec} {needs}, which {called(name, gpu)} does not have", lowest.sources
     )
 
 

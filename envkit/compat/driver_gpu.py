@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit.base.platforms import WINDOWS_DRIVERS
-from envkit.base.versions import ComputeCapability, Version
+from envkit.base.versions import ComputeCapability, Version, called
 from envkit.compat.cuda_line import sources_of, toolkits_of
 from envkit.compat.driver import DriverFloors, branch_number, branch_of, driver_floors
 from envkit.compat.gpu import ToolkitMatch, toolkit_match
@@ -32,7 +32,7 @@ def gpu_on_driver(
     platform: str = "linux",
 ) -> Verdict:
     """Whether the driver knows this GPU: not yet, still, or no longer."""
-    label = name or compute_capability.sm
+    label = called(name, compute_capability)
     number, row = branch_number(driver, tables, platform), branch_of(driver, tables, platform)
     sources = row.sources if row else ()
     if number is None:
@@ -170,7 +170,7 @@ def gpu_on_kernel_module(
     compute_capability: ComputeCapability, open_module: bool, tables: Tables, *, name: str = ""
 ) -> Verdict:
     """Whether this kind of NVIDIA kernel module drives this GPU: open from Turing on, and alone from Blackwell on."""
-    label = name or compute_capability.sm
+    label = called(name, compute_capability)
     firsts = {}
     for family in (FIRST_OPEN_FAMILY, OPEN_ONLY_FAMILY):
         members = [gpu for gpu in tables.gpus if gpu.family == family]

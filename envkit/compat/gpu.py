@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from envkit.base.sentences import series
-from envkit.base.versions import ComputeCapability, Version
+from envkit.base.versions import ComputeCapability, Version, called
 from envkit.compat.cuda_line import sources_of, toolkits_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -67,7 +67,7 @@ def gpu_runs_build(
     gpu: ComputeCapability, build: FrameworkBuild, *, driver_verdict: str = "", name: str = ""
 ) -> Verdict:
     """Whether the build holds code that this GPU runs; with the driver's verdict also whether PTX can be compiled."""
-    label = name or gpu.sm
+    label = called(name, gpu)
     title = f"{build.named}" + (f" for CUDA {build.cuda}" if build.cuda else "")
     if build.cpu_only:
         return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it does not use {label}", build.sources)
@@ -175,7 +175,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     Code that was compiled for an older GPU may carry PTX that a newer one's driver compiles, but CUDA's own
     libraries (cuBLAS, cuDNN) of a toolkit older than the GPU hold no code for it, so it counts as not runnable.
     """
-    label = name or gpu.sm
+    label = called(name, gpu)
     sources = sources_of(toolkits_of(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:
@@ -213,7 +213,7 @@ def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *
     first = target_span(gpu, tables)[0]
     newer = f"; CUDA {first} is the first that does" if first else ""
     detail = (
-        f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of the same major "
+        f"nvcc {toolkit.release} does not compile for {called(name, gpu)}, only for older GPUs of the same major "
         f"architecture{newer}"
     )
     return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)

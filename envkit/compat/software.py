@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
-from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec, called
 from envkit.compat.cuda_line import toolkits_of
 from envkit.compat.gpu import ToolkitMatch, best_match
 from envkit.compat.tables import Tables
@@ -237,7 +237,7 @@ def gpu_on_cudnn(
     `among` are the only rows of cuDNN that can be of that version, where the caller knows. Where the CUDA is not known,
     a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has an older one.
     """
-    label = name or gpu.sm
+    label = called(name, gpu)
     rows = [
         row
         for row in (tables.cudnns if among is None else among)

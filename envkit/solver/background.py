@@ -229,12 +229,12 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     first, last = found[0][0], found[-1][1]
     if first != releases[0]:
         cudas = listed(build.cuda for build in known if build.version == first and runs(build))
-        yield f"the first {one.title} release with kernels for {gpu} is {first} (CUDA {cudas})"
+        yield f"the first {one.title} release with kernels for {gpu.called} is {first} (CUDA {cudas})"
     if last != releases[-1] and last < max(build.version for build in one.builds):
         newest = cuda_span(capability, tables)[1]
         until = f", with CUDA {newest} or older" if newest is not None else ""
         yield (
-            f"the last {one.title} release with kernels for {gpu} is {last}; to use a newer one, build it from "
+            f"the last {one.title} release with kernels for {gpu.called} is {last}; to use a newer one, build it from "
             f"source{until}"
         )
 
@@ -254,7 +254,7 @@ def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         least = (build.min_compute_capability for build in known if build.version == after)
         needs = min(filter(None, least), key=lambda capability: capability.numbers)
         yield (
-            f"the last {one.title} release that supports {gpu} is {last}; {after} and newer need compute capability "
+            f"the last {one.title} release that supports {gpu.called} is {last}; {after} and newer need compute capability "
             f"{needs}"
         )
 

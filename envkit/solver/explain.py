@@ -61,7 +61,7 @@ def _generations_apart(query: Query) -> Verdict:
     for gpu in query.request.gpus:
         first, last = cuda_span(gpu.compute_capability, tables)
         since = "CUDA" if first == tables.toolkits[0].version.release(2) else f"CUDA {first} to"
-        spans.append(f"{gpu} is supported by {since} {last}" + (" and older" if since == "CUDA" else ""))
+        spans.append(f"{gpu.called} is supported by {since} {last}" + (" and older" if since == "CUDA" else ""))
     sources = tables.toolkits[-1].sources
     return Verdict(
         "gpu-runs-cuda",

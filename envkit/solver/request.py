@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.records import record
-from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec, called
 
 
 @record
@@ -71,6 +71,11 @@ class TargetGpu:
     architecture: str | None = None  # of the processor that it is built onto, where there is but one
     platform: str | None = None  # jetson
     first_driver: Version | None = None  # no older one knows it
+
+    @property
+    def called(self) -> str:
+        """The GPU in a sentence."""
+        return called(str(self), self.compute_capability)
 
     def __str__(self) -> str:
         return (

@@ -38,12 +38,12 @@ def _compiling_for(gpu: TargetGpu, request: Request, tables: Tables) -> Iterator
     runs, targets = cuda_span(capability, tables), target_span(capability, tables)
     if runs[0] is None or targets[0] is None or runs[0] == tables.toolkits[0].release == targets[0]:
         if runs[1] is not None and runs[1] != tables.toolkits[-1].release:
-            yield f"the last CUDA for {gpu} is {runs[1]}"
+            yield f"the last CUDA for {gpu.called} is {runs[1]}"
         return
     older = f"; what CUDA {runs[0]} compiles for older GPUs of its kind runs on it too" if runs[0] < targets[0] else ""
     last = f", the last is {runs[1]}" if runs[1] not in (None, tables.toolkits[-1].release) else ""
     shown = "" if request.frameworks else "; nvidia-smi shows the CUDA of the driver, not that of nvcc"
-    yield f"the first CUDA that compiles for {gpu} is {targets[0]}{last}{older}{shown}"
+    yield f"the first CUDA that compiles for {gpu.called} is {targets[0]}{last}{older}{shown}"
 
 
 # ---- containers

@@ -25,7 +25,9 @@ def unjudged(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Ve
                 "cuda-version", "unknown", f"{told}, so it is not known whether it can be {request.cuda}", sources
             )
         for gpu in request.gpus:
-            yield Verdict("gpu-runs-cuda", "unknown", f"{told}, so it is not known whether it runs on {gpu}", sources)
+            yield Verdict(
+                "gpu-runs-cuda", "unknown", f"{told}, so it is not known whether it runs on {gpu.called}", sources
+            )
         if query.driver is not None:
             detail = f"{told}, so it is not known whether driver {query.driver} runs it"
             yield Verdict("driver-runs-cuda", "unknown", detail, sources)

@@ -39,7 +39,7 @@ def _asked_python(request: Request) -> Request:
         ),
         (
             ask("tensorrt", gpus=("GeForce GTX 1080 Ti",)),
-            "the last TensorRT release that supports NVIDIA GeForce GTX 1080 Ti (sm_61) is 8.6.1; 10.0.1 and newer "
+            "the last TensorRT release that supports the NVIDIA GeForce GTX 1080 Ti (sm_61) is 8.6.1; 10.0.1 and newer "
             "need compute capability 7.0",
         ),
         (ask("bitsandbytes", cuda="12.8"), "the first bitsandbytes release for CUDA 12.8 is 0.45.3"),

@@ -407,7 +407,7 @@ def test_a_requested_cudnn_has_to_know_the_gpus() -> None:
     """cuDNN 9.11 dropped what is older than Turing, for CUDA 12 as well (pytorch/pytorch#162574)."""
     refused = refusal_of(ask(cuda="12.8", cudnn=">=9.11", gpus=("Tesla V100",)))
     (conflict,) = refused.conflicts
-    assert "has no kernels for Tesla V100" in conflict.detail and "from 7.5" in conflict.detail and conflict.sources
+    assert "has no kernels for the Tesla V100" in conflict.detail and "from 7.5" in conflict.detail and conflict.sources
     assert offers(refused, "cudnn") == ["9.10"]
     chosen = plan_of(ask(cuda="12.8", gpus=("Tesla V100",))).choice.cudnn
     assert chosen is not None and str(chosen.version) == "9.10.2.21"

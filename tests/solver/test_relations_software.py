@@ -275,7 +275,7 @@ def test_image_states(state: str, status: str) -> None:
 def test_a_cudnn_for_older_cuda_has_no_kernels_for_a_newer_gpu() -> None:
     rows = with_cudnns(cudnn("7.6.5", "9.0"), cudnn("7.6.5", "10.0", low="3.0", high="7.5"), cudnn("8.0.5", "11"))
     refused = gpu_on_cudnn(cc("8.6"), v("7"), None, rows, name="RTX 3090")
-    assert refused.status == "fail" and "CUDA 10.0 and older, which do not support RTX 3090" in refused.detail
+    assert refused.status == "fail" and "CUDA 10.0 and older, which do not support the RTX 3090" in refused.detail
     assert gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all in the data
     assert gpu_on_cudnn(cc("7.5"), v("7"), None, rows).status == "ok"
     assert gpu_on_cudnn(cc("3.7"), v("4"), None, rows).status == "unknown"

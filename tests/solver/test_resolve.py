@@ -368,7 +368,7 @@ def test_no_cudnn_before_9_is_made_for_cuda_13() -> None:
 def test_a_build_whose_cuda_is_not_recorded_is_judged_by_its_cudnn_and_reported() -> None:
     # Theano 1.0.5, theano/gpuarray/dnn.py: "downgrading cuDNN to a version >= v5 and <= v7"
     refused = refusal_of(ask("theano", gpus=("RTX 3090",)))
-    assert "do not support NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail
+    assert "do not support the NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail
     older = plan_of(ask("theano", gpus=("GTX 1080 Ti",), driver="390.48"))
     assert str(older.choice.cudnn_version) == "7"
     assert status_of(older, "gpu-runs-cuda") == status_of(older, "driver-runs-cuda") == {"unknown"}
