@@ -33,7 +33,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     """
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
-        return _by_plain_name(environment, matrix)
+        return by_plain_name(environment, matrix)
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
@@ -61,7 +61,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
 
 
-def _by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
+def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
     """For who opens libcudnn.so itself, which is a link that the runtime packages do not bring."""
     rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
     row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)

@@ -20,7 +20,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
-from envkit.checks.frameworks.built_here import for_this_glibc
+from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
 from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import of_project
@@ -261,8 +261,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
                 run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
             ),
         )
-    said = "Use a newer system, a container, or an older release of the framework."
-    if own := for_this_glibc(environment, " ".join(message.text for message in messages)):
+    words = "Use a newer system, a container, or an older release of the framework."
+    if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own
     if not tells_framework(environment, matrix, messages):
         return Remedy(
@@ -272,8 +272,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
         )
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
-        return Remedy(said, (resolve_command(environment, matrix, messages, on_this_system=True),))
-    return replacement(environment, matrix, found, said)
+        return Remedy(words, (resolve_command(environment, matrix, messages, on_this_system=True),))
+    return replacement(environment, matrix, found, words)
 
 
 def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
