@@ -7,8 +7,8 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
+from envkit.tables.drivers import PtxIsa
 from envkit.tables.loader import read
-from envkit.tables.rows import PtxIsa
 
 
 def cuda_of_ptx(environment: Environment) -> Version | None:

@@ -9,7 +9,7 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target, newest_possible
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, TARGETS, run
+from envkit.checks.engine.command import PATH, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
@@ -44,14 +44,7 @@ def without_target(environment: Environment, matrix: Matrix, target: str) -> Rem
     return Remedy(
         f"{why} (CMAKE_CUDA_ARCHITECTURES for CMake, TORCH_CUDA_ARCH_LIST for extensions of PyTorch, the lines with "
         "-gencode in a Makefile); then configure again in an empty build directory:",
-        (
-            run(
-                "cmake",
-                "-B",
-                "build",
-                f"-DCMAKE_CUDA_ARCHITECTURES={TARGETS(';'.join(map(_word, owns)))}",
-            ),
-        ),
+        steps(environment, "configure-for", targets=";".join(map(_word, owns))),
     )
 
 

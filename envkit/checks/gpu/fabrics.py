@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import INTERFACES, export
+from envkit.checks.engine.command import INTERFACES, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -19,13 +19,12 @@ def one_fabric(environment: Environment) -> Remedy | None:
     devices = [(match["name"], match["kind"]) for match in _DEVICE.finditer(line)]
     kept = sorted({name for name, kind in devices if kind == "IB"})
     others = sorted({name for name, kind in devices if kind == "RoCE"})
-    checked = INTERFACES(f"{_VARIABLE}={','.join(kept)}")
-    if not kept or not others or not isinstance(checked, str):
+    if not kept or not others:
         return None
     where = " In Kubernetes, write it into env of the pod." if managed_by(environment, "kubernetes") else ""
     return Remedy(
         f"NCCL uses {', '.join(others)}, an Ethernet (RoCE) port, together with InfiniBand ports, and no connection "
         "between the two kinds is possible: let it use the InfiniBand cards only, on every node (names can differ "
         f"between nodes: ^{others[0]} excludes that one instead).{where}",
-        (export(_VARIABLE, ",".join(kept)),),
+        (run("export", INTERFACES(f"{_VARIABLE}={','.join(kept)}")),),
     )

@@ -28,8 +28,8 @@ def less_memory(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, _LESS, "who-uses")
     return Remedy(
         "fuser lists processes that hold the card and that nvidia-smi does not show: if they are the rest of an "
-        "earlier run of yours (ps shows how old they are), end all that fuser lists; the memory is free at once, and the "
-        "program then has the whole card. Other users' processes are for their owners or the administrator.",
+        "earlier run of yours (ps shows how old they are), end all that fuser lists; the memory is free at once, and "
+        "the program then has the whole card. Other users' processes are for their owners or the administrator.",
         (run("kill", *map(NUMBER, pids)), fixed("sudo fuser -v /dev/nvidia0"), fixed("nvidia-smi")),
     )
 
