@@ -91,6 +91,9 @@ def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Ver
     return max(rows, default=None)
 
 
+_STILL_IN_USE = ComputeCapability(3, 0)  # GPUs before it are in lists of old projects only
+
+
 def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Remedy:
     """Where no GPU is known: the list of a project is more often too long than the GPU that old."""
     from envkit.compat.gpu import target_span
@@ -120,14 +123,15 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
         "installed side by side."
     )
-    if dropped and not capable_gpus(environment, matrix):
+    own, unseen = capability_of_target(target), not capable_gpus(environment, matrix)
+    if dropped and unseen and own is not None and own.numbers < _STILL_IN_USE.numbers:
         return _unless_needed(environment, matrix, target)
     if dropped:
         said = (
             "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
             "fresh directory."
         )
-    own = capability_of_target(target)
+        said += f" If your GPU is a newer one, take compute_{target} out of the build's list instead." if unseen else ""
     if own is None:
         return Remedy(said)
     if needless := without_target(environment, matrix, target):

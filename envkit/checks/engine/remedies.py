@@ -257,6 +257,8 @@ def remedy(environment: Environment, summary: str, *actions: str, **values: obje
     if inside and not _OF_THE_HOST.isdisjoint(actions):
         summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
     given = tuple(step for action in actions for step in steps(environment, action, **values))
+    if len(actions) > 1 and all(step.line in _RESTARTS for step in given):
+        given = ()  # a restart alone cures nothing
     return Remedy(f"{summary}{_assumed(environment, actions) if given else ''}", given)
 
 
