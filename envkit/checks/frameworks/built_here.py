@@ -75,6 +75,6 @@ def of_libtorch(environment: Environment) -> Remedy | None:
     return Remedy(
         "A newer gcc or libstdc++ does not change the system's glibc. The libtorch with cxx11-abi in its name was "
         "built on a newer system: use the one without (Pre-cxx11 ABI, libtorch-shared-with-deps-VERSION.zip), which "
-        "runs on older systems, too, if the program accepts it. Otherwise, run the program in a container whose system is "
-        f"newer (for R: an image of rocker with CUDA).{on_cluster}"
+        "runs on older systems, too, if the program accepts it. Otherwise, run the program in a container whose "
+        f"system is newer (for R: an image of rocker with CUDA).{on_cluster}"
     )
