@@ -193,19 +193,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "rented-pod": (
         regex(
             r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
-            r"|\bpod on a GPU rental\b"
+            r"|\bhosted (?:job|pod|notebook)s?\b"
         ),
-        (
-            "unPod",
-            "unpod",
-            "ast.ai",
-            "TensorDock",
-            "Paperspace",
-            "JarvisLabs",
-            "AutoDL",
-            "SaladCloud",
-            "pod on a GPU rental",
-        ),
+        ("unPod", "unpod", "ast.ai", "TensorDock", "Paperspace", "JarvisLabs", "AutoDL", "SaladCloud", "hosted "),
     ),
     "kata": (
         regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),
