@@ -105,18 +105,6 @@ class DriverBranch:
     windows_majors: tuple[int, ...] = ()  # first numbers that the branch's drivers for Windows have (581 of 581.15)
 
 
-@table("driver_packages.csv", "branch", "family", kind=("legacy", "kept"))
-@record
-class DriverPackage:
-    """How a family of distributions calls the driver of a branch, where that is not its name for the others."""
-
-    branch: int
-    family: str
-    package: str
-    kind: str  # legacy: only releases as old as the branch have it; kept: next to the current one
-    sources: tuple[str, ...]
-
-
 @table("gpus.csv", "name", "variant")
 @record
 class GpuModel:

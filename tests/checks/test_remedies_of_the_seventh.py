@@ -66,6 +66,12 @@ from tests.checks.test_remedies_suited import told
         ("25/b25-14", "gpu-fallen-off-bus", ["replace the riser"], ["swap the card"]),
         ("26/b26-21", "download-failed", ["install --no-deps https://", ".whl"], ["timeout"]),
         ("26/b26-25", "pip-belongs-to-other-python", ["Microsoft Store"], []),
+        ("28/b28-09", "glibc-too-old", ["cxx11-abi", "Apptainer"], ["envkit resolve"]),
+        ("30/b30-01", "dkms-build-failed", ["Install branch"], ["apt-get", "Ubuntu"]),
+        ("30/b30-11", "tf-cannot-dlopen", ["libcudnn.so", "LD_LIBRARY_PATH"], ["tensorflow-gpu=="]),
+        ("30/b30-13", "ptx-newer-than-driver", ["cudatoolkit<=9.1"], ["apt-get"]),
+        ("30/b30-33", "nccl-wrong-interface", ["NCCL_IB_HCA=mlx5_0,mlx5_3,mlx5_4"], ["NCCL_SOCKET_IFNAME"]),
+        ("30/b30-39", "gpu-memory-held-by-lost-process", ["kill 30118"], ["smaller batch"]),
     ],
 )
 def test_the_fix_is_that_of_the_place(report: str, check: str, parts: list[str], without: list[str]) -> None:
@@ -166,6 +172,19 @@ _LOCKED = "NCCL WARN Call to ibv_create_qp failed with error Cannot allocate mem
             "download-failed",
             ["global.timeout"],
             ["setup.py"],
+        ),
+        (  # cards of one kind
+            "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0\n"
+            "NCCL WARN Call to ibv_modify_qp failed with error Invalid argument\n",
+            "nccl-wrong-interface",
+            ["NCCL_SOCKET_IFNAME"],
+            ["NCCL_IB_HCA"],
+        ),
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity)\n",
+            "gpu-memory-held-by-lost-process",
+            ["smaller batch"],
+            ["kill"],
         ),
     ],
 )

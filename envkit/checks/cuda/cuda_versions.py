@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
-from envkit.checks.cuda.wanted_driver import of_a_package, too_old_messages, wanted_driver
+from envkit.checks.cuda.ptx import cuda_of_ptx, older_cudatoolkit
+from envkit.checks.cuda.wanted_driver import (
+    KEEP_FOR_VIDEO,
+    OLD_FOR_VIDEO,
+    of_a_package,
+    too_old_messages,
+    wanted_driver,
+)
 from envkit.checks.engine.ask import framework_of, install_cuda, resolve_command, tells_framework
 from envkit.checks.engine.command import CONDA_SPEC, MODULE, fixed, run
 from envkit.checks.engine.evidence import known
@@ -76,7 +83,7 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     if not tells_framework(environment, matrix, messages) or (need and in_image(environment)):
         kept = f" ({cuda})" if cuda else ""
         otherwise = f"To keep the driver, use the program's build for an older CUDA{kept}, or build it with one."
-        otherwise = _KEEP_FOR_VIDEO if _of_video(messages) else otherwise
+        otherwise = KEEP_FOR_VIDEO if _of_video(messages) else otherwise
         return _with_module(environment, matrix, newer_driver(environment, matrix, Version.find(need), otherwise))
     own, told = Version.find(have), environment.driver
     if own is not None and not told.driver_cuda_version.known:  # the message says what the driver runs
@@ -108,16 +115,9 @@ def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Rem
     )
 
 
-_OLD_FOR_VIDEO = "The NVIDIA driver is too old for the program's video encoder (NVENC)"
-_KEEP_FOR_VIDEO = (
-    "To keep the driver, use the last release or image of the program that worked with it: newer ones were built with "
-    "headers for a newer NVENC API (nv-codec-headers)."
-)
-
-
 def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
     """The driver is what every program needs newer; who cannot change it builds with its own CUDA."""
-    own = environment.driver.driver_cuda_version.value or _reported_by(environment, matrix)
+    own = environment.driver.driver_cuda_version.value or _reported_by(environment, matrix) or cuda_of_ptx(environment)
     made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
     nvcc = environment.nvcc.get().version if environment.nvcc.known else None
     newer = [version for version in (nvcc, *made) if version is not None and (own is None or version > own.release(2))]
@@ -132,6 +132,8 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
     )
     given = newer_driver(environment, matrix, max(newer, default=None), otherwise, exact=True)
     names = managers(environment)
+    if own is not None and seen(environment, _PTX.id, "detail-cudatoolkit"):
+        return older_cudatoolkit(environment, own.release(2))
     if given.steps or own is None:
         return given
     if "llama-cpp-python" in names and not on_windows(environment):
@@ -223,7 +225,7 @@ def _reported(environment: Environment, matrix: Matrix) -> Outcome | None:
     if of_a_package(messages):
         return _TOO_OLD.reported(environment, title="The NVIDIA driver is too old for an installed package")
     if _of_video(messages):
-        return _TOO_OLD.reported(environment, title=_OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
+        return _TOO_OLD.reported(environment, title=OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     more = f": it supports CUDA {have}" + (f", but {need} is needed" if need else "") if have else ""
     return _TOO_OLD.reported(environment, title=f"{_TOO_OLD.title}{more}")

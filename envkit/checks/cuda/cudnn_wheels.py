@@ -36,7 +36,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     """
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
-        return _by_plain_name(environment, matrix)
+        return by_plain_name(environment, matrix)
     if newer := _newer_program(environment, matrix, python, major):
         return newer
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
@@ -117,7 +117,7 @@ def _of_frameworks(environment: Environment, matrix: Matrix, python: PythonEnvir
     return found
 
 
-def _by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
+def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
     """For who opens libcudnn.so itself, which is a link that the runtime packages do not bring."""
     rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
     row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.cuda.cudnn_wheels import by_plain_name
 from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
@@ -36,6 +37,8 @@ _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
 
 def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
+        return by_plain_name(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
     printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")

@@ -9,7 +9,7 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target, newest_possible
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, TARGETS, run
+from envkit.checks.engine.command import PATH, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
@@ -44,14 +44,7 @@ def without_target(environment: Environment, matrix: Matrix, target: str) -> Rem
     return Remedy(
         f"{why} (CMAKE_CUDA_ARCHITECTURES for CMake, TORCH_CUDA_ARCH_LIST for extensions of PyTorch, the lines with "
         "-gencode in a Makefile); then configure again in an empty build directory:",
-        (
-            run(
-                "cmake",
-                "-B",
-                "build",
-                f"-DCMAKE_CUDA_ARCHITECTURES={TARGETS(';'.join(map(_word, owns)))}",
-            ),
-        ),
+        steps(environment, "configure-for", targets=";".join(map(_word, owns))),
     )
 
 
@@ -98,6 +91,9 @@ def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Ver
     return max(rows, default=None)
 
 
+_STILL_IN_USE = ComputeCapability(3, 0)  # GPUs before it are in lists of old projects only
+
+
 def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Remedy:
     """Where no GPU is known: the list of a project is more often too long than the GPU that old."""
     from envkit.compat.gpu import target_span
@@ -127,14 +123,15 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
         "installed side by side."
     )
-    if dropped and not capable_gpus(environment, matrix):
+    own, unseen = capability_of_target(target), not capable_gpus(environment, matrix)
+    if dropped and unseen and own is not None and own.numbers < _STILL_IN_USE.numbers:
         return _unless_needed(environment, matrix, target)
     if dropped:
         said = (
             "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
             "fresh directory."
         )
-    own = capability_of_target(target)
+        said += f" If your GPU is a newer one, take compute_{target} out of the build's list instead." if unseen else ""
     if own is None:
         return Remedy(said)
     if needless := without_target(environment, matrix, target):

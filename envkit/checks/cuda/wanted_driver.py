@@ -18,6 +18,12 @@ _WANTED = f"{_ID}/told-wants-driver"  # tells what is needed, which is a fault o
 _NEEDS = f"{_ID}/told-needs-cuda"  # the same for a CUDA version
 _NAMES = ("driver", "driver_2", "driver_3", "driver_4", "driver_5")
 
+OLD_FOR_VIDEO = "The NVIDIA driver is too old for the program's video encoder (NVENC)"
+KEEP_FOR_VIDEO = (
+    "To keep the driver, use the last release or image of the program that worked with it: newer ones were built with "
+    "headers for a newer NVENC API (nv-codec-headers)."
+)
+
 
 def of_a_package(messages: tuple[Message, ...]) -> bool:
     """True where the driver lacks a function that something other than the framework calls."""

@@ -76,6 +76,7 @@ _KERNELS = {
     "-pve": "debian",
 }  # what kernels are called, and whose they are
 _FOREIGN = regex(r"-arch\d|MANJARO|\domv\b|-gentoo|-zen\d|cachyos|\.mga\d|-artix|-lts$|_1$|-solus|-clear|-slackware")
+_OTHER_PACKAGES = "other-packages"  # than those whose commands are here
 _RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
     (
@@ -229,7 +230,8 @@ def _known(environment: Environment) -> bool:
 
 def _of_others(environment: Environment) -> bool:
     """Whether the kernel's name is of a distribution that has none of these package managers."""
-    return bool(_FOREIGN.search(environment.system.kernel.value or ""))
+    by_kernel = _FOREIGN.search(environment.system.kernel.value or "")
+    return bool(by_kernel) or _OTHER_PACKAGES in managers(environment)
 
 
 def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
@@ -255,6 +257,8 @@ def remedy(environment: Environment, summary: str, *actions: str, **values: obje
     if inside and not _OF_THE_HOST.isdisjoint(actions):
         summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
     given = tuple(step for action in actions for step in steps(environment, action, **values))
+    if len(actions) > 1 and all(step.line in _RESTARTS for step in given):
+        given = ()  # a restart alone cures nothing
     return Remedy(f"{summary}{_assumed(environment, actions) if given else ''}", given)
 
 

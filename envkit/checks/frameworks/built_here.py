@@ -6,7 +6,8 @@ from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, export, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managed_by
+from envkit.checks.engine.managers import QUEUES, managed_by
+from envkit.checks.engine.messages import seen
 from envkit.checks.frameworks.installs import distribution, first_python, pip
 from envkit.model import Environment
 
@@ -59,4 +60,21 @@ def for_this_glibc(environment: Environment, text: str) -> Remedy | None:
         f"there: this needs nvcc of torch's CUDA, and takes a while.{kept} Or run the program in a container whose "
         "system is newer.",
         built_here(environment, names),
+    )
+
+
+def of_libtorch(environment: Environment) -> Remedy | None:
+    """What runs libtorch on an older system; None where it is not libtorch whose library asks for the newer glibc."""
+    if not seen(environment, "glibc-too-old", "detail-libtorch"):
+        return None
+    on_cluster = (
+        " On a cluster, Apptainer does that without root: apptainer exec --nv docker://IMAGE PROGRAM."
+        if managed_by(environment, "modules", *QUEUES)
+        else ""
+    )
+    return Remedy(
+        "A newer gcc or libstdc++ does not change the system's glibc. The libtorch with cxx11-abi in its name was "
+        "built on a newer system: use the one without (Pre-cxx11 ABI, libtorch-shared-with-deps-VERSION.zip), which "
+        "runs on older systems, too, if the program accepts it. Otherwise, run the program in a container whose "
+        f"system is newer (for R: an image of rocker with CUDA).{on_cluster}"
     )

@@ -20,8 +20,8 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
-from envkit.checks.frameworks.built_here import for_this_glibc
-from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
+from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
 from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import of_project
 from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
@@ -57,10 +57,9 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     listed = _listed(environment, matrix) if not messages else None
     name = listed.name if listed else framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
-    version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
-    builds = matrix.builds(name)
-    asked = Version.find(version) if framework and package in framework.packages else None
-    asked = release(listed.version) if listed else asked
+    builds, version = matrix.builds(name), named(messages, "version") or (named(messages, "spec") or "").strip("=")
+    told = Version.find(version) if framework and package in framework.packages else None
+    asked = release(listed.version) if listed else told
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
     if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):
@@ -71,12 +70,13 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     fitting = fresh(environment, matrix, name, wanted, messages, any_python=True, version=asked if exact else None)
     if any(step.words[:2] == ("uv", "venv") for step in fitting.steps):
         return fitting
-    rows = exact or [build for build in builds if build.version == builds[-1].version]
-    best = max((python for build in rows for python in build.pythons), default=None)
+    rows = exact or (build for build in builds if build.version == builds[-1].version)
+    here = [build for build in rows if for_this_machine(environment, build)]
+    best = max((python for build in here for python in build.pythons), default=None)
     if fitting.advice != wanted or best is None:
         return fitting
     own = {python.version.release(2) for python in judged(environment) if python.version is not None}
-    if own and all(each in build.pythons for each in own for build in rows[:1]):
+    if own and all(own <= set(build.pythons) for build in here[:1]):
         return _same_python(meant)
     asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
     activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
@@ -261,8 +261,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
                 run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
             ),
         )
-    said = "Use a newer system, a container, or an older release of the framework."
-    if own := for_this_glibc(environment, " ".join(message.text for message in messages)):
+    words = "Use a newer system, a container, or an older release of the framework."
+    if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own
     if not tells_framework(environment, matrix, messages):
         return Remedy(
@@ -272,8 +272,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
         )
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
-        return Remedy(said, (resolve_command(environment, matrix, messages, on_this_system=True),))
-    return replacement(environment, matrix, found, said)
+        return Remedy(words, (resolve_command(environment, matrix, messages, on_this_system=True),))
+    return replacement(environment, matrix, found, words)
 
 
 def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:

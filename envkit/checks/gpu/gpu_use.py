@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
-from envkit.checks.engine.command import PROCESS, run
+from envkit.checks.engine.command import run
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -17,6 +17,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
+from envkit.checks.gpu.holders import end_holders, less_memory
 from envkit.checks.gpu.sleep_remedies import after_sleep
 from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment, Gpu
@@ -104,33 +105,17 @@ _UNLICENSED = Fault(
 )
 
 
-def _end_holders(environment: Environment, matrix: Matrix) -> Remedy:
-    given = remedy(
-        environment,
-        "The first command lists every process that has the device open, including those that nvidia-smi does not "
-        "show. Kill the ones that are yours (PID is the process ID; they are usually child processes of a killed "
-        "training run); the memory is freed immediately. Run it on the host, because a container does not show "
-        "processes outside it; leave other users' processes to the administrator. If the list is empty, only a reset "
-        "or a reboot frees the memory.",
-        "who-holds",
-    )
-    return Remedy(given.advice, (*given.steps, run("kill", PROCESS)))
-
-
 _HELD = Fault(
     "gpu-memory-held-by-lost-process",
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
-    remedy=_end_holders,
+    remedy=end_holders,
 )
 _RAN_OUT = Fault(
     _HELD.id,
     "A program ran out of GPU memory",
     impact="That program fails; the driver, CUDA, and the framework work.",
-    remedy="Reduce the memory use of the program: use a smaller batch, a lower precision, gradient checkpointing (when "
-    "training), shorter or smaller inputs, or a smaller model; check which of these the program offers. If nvidia-smi "
-    "shows that another process holds much of the memory, stop that one first.",
-    actions=("who-uses",),
+    remedy=less_memory,
     status=Status.WARN,
 )
 _DESKTOP = Fault(

@@ -15,6 +15,7 @@ from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.fabrics import one_fabric
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
@@ -58,6 +59,8 @@ def _over_rdma(environment: Environment) -> Remedy | None:
 
 
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
+    if given := one_fabric(environment):
+        return given
     if over_rdma := _over_rdma(environment):
         return over_rdma
     advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."

@@ -21,8 +21,8 @@ from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
 from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
+from envkit.tables.drivers import DriverPackage
 from envkit.tables.loader import read
-from envkit.tables.rows import DriverPackage
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

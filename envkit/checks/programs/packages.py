@@ -145,7 +145,7 @@ def _by_pip(environment: Environment, wheel: str) -> Remedy:
         "install it (or download it with a browser, and give pip the file; if GitHub cannot be reached, through a "
         "mirror). In an image, write this line instead of the one that fails. Or have it compiled here, which needs "
         "nvcc and much time: set FLASH_ATTENTION_FORCE_BUILD=TRUE before the installation.",
-        (pip(first_python(environment), "install", "--no-deps", wheel),),
+        (pip(first_python(environment), "install", "--no-deps", WHEEL(wheel)),),
     )
 
 

@@ -154,6 +154,14 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("Debian ", "-amd64", "deb"),
     ),
+    "other-packages": (
+        regex(
+            _PROMPT + r"(?:xbps-\w{3,12}|pacman -[SQRU]|emerge (?:-|--|@)|eopkg |urpmi |apk add|slackpkg |yay -S)"
+            r"|\bVoid \d|\bVoid Linux\b",
+            re.MULTILINE,
+        ),
+        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void "),
+    ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
     "thunderbolt": (regex(r"\b[Tt]hunderbolt\b|\bTB[345]\b|\beGPU\b"), ("hunderbolt", "TB3", "TB4", "TB5", "eGPU")),
@@ -185,19 +193,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "rented-pod": (
         regex(
             r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
-            r"|\bpod on a GPU rental\b"
+            r"|\bhosted (?:job|pod|notebook)s?\b"
         ),
-        (
-            "unPod",
-            "unpod",
-            "ast.ai",
-            "TensorDock",
-            "Paperspace",
-            "JarvisLabs",
-            "AutoDL",
-            "SaladCloud",
-            "pod on a GPU rental",
-        ),
+        ("unPod", "unpod", "ast.ai", "TensorDock", "Paperspace", "JarvisLabs", "AutoDL", "SaladCloud", "hosted "),
     ),
     "kata": (
         regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),
