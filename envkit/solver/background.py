@@ -254,8 +254,8 @@ def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         least = (build.min_compute_capability for build in known if build.version == after)
         needs = min(filter(None, least), key=lambda capability: capability.numbers)
         yield (
-            f"the last {one.title} release that supports {gpu.called} is {last}; {after} and newer need compute capability "
-            f"{needs}"
+            f"the last {one.title} release that supports {gpu.called} is {last}; {after} and newer need compute "
+            f"capability {needs}"
         )
 
 
