@@ -55,7 +55,7 @@ FAULTS = {
     "image.gpu-at-build": "Error: libcuda.so.1 is not found during docker build\n",
     "static-tls-full": "OSError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block\n",
     "source-without-submodules": "fatal error: cutlass/cutlass.h: No such file or directory\n",
-    "path-not-ascii": "catastrophic error: cannot open source file \"C:\\Users\\Zoë\\AppData\\Local\\Temp\\a.cu\"\n",
+    "path-not-ascii": 'catastrophic error: cannot open source file "C:\\Users\\Zoë\\AppData\\Local\\Temp\\a.cu"\n',
     "nix-without-driver": "h264_nvenc of nixpkgs on Ubuntu: Cannot load libcuda.so.1\n",
     "container-runtime-older-than-docker": "error adding seccomp filter rule for syscall clone3: permission denied\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",
