@@ -34,11 +34,12 @@ _ELSEWHERE = regex(
     r"|\btorch\.xpu\.is_available\(\)|\blibrary=(?:metal|rocm)\b|\bggml_metal_(?:init|device_init)\b"
 )
 _NVIDIA_CARD = regex(
-    r"\b(?:GeForce|RTX ?\d|GTX ?\d|Tesla [A-Z]\d|Quadro|Jetson|GB?[12]00|[AHBVL]\d{2,3}S?\b(?! ?XT)|NVIDIA [A-Z]{0,3}\d)"
+    r"\b(?:GeForce|RTX ?\d|GTX ?\d|Tesla [A-Z]\d|Quadro|Jetson|GB?[12]00|[AHBVL]\d{2,3}S?\b(?! ?XT)"
+    r"|NVIDIA [A-Z]{0,3}\d)"
 )
 _OF_ONES_OWN = regex(
-    r"\bI(?:'ve|'m| have| am)? (?:get|getting|got|tried|followed|installed|rebooted|see|still|cannot|can't)\b|\b[Ss]till\b"
-    r"|\b[Hh]elp\b|\bcore dumped\b|\bTraceback\b"
+    r"\bI(?:'ve|'m| have| am)? (?:get|getting|got|tried|followed|installed|rebooted|see|still|cannot|can't)\b"
+    r"|\b[Ss]till\b|\b[Hh]elp\b|\bcore dumped\b|\bTraceback\b"
 )  # what somebody tells who has trouble
 _FEW = 3  # steps or changes that make a list
 _ANYWHERE = frozenset(("no-gpu-on-pci", "download-failed", "disk-full-at-install", "python-externally-managed"))

@@ -11,7 +11,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.answers import command_above, command_index
 from envkit.ingest.computed import used
 from envkit.ingest.meant import asks_for_help
-from envkit.ingest.sessions import ENGINES, tried_again, asked_by, inside_container, machine_of, place_of
+from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of, place_of, tried_again
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
