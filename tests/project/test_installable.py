@@ -227,3 +227,18 @@ def test_a_package_for_another_system_has_a_way_even_where_its_release_is_open(
 ) -> None:
     found = [one for one in findings_on(lines, target, tmp_path) if "the default index has no" in one.title]
     assert [one.remedy and one.remedy.advice for one in found] == ([f"{helps}."] if helps else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "helps"),
+    [
+        ("sglang[all]==0.4.6\ntorch==2.7.1", "Use sglang[all]==0.4.10.post2, the newest"),
+        ("sglang[srt]==0.4.6\ntorch==2.8.0", "Use sglang[srt]==0.5."),
+        ("sglang[all]==0.4.6\ntorch==2.6.0", None),
+    ],
+)
+def test_the_release_that_goes_with_the_rest_is_named_of_a_package_with_an_extra_too(
+    lines: str, helps: str | None, tmp_path: Path
+) -> None:
+    found = [one for one in findings_on(lines, "--python 3.12", tmp_path) if one.status is Status.FAIL]
+    assert [one.remedy is not None and str(helps) in one.remedy.advice for one in found] == ([True] if helps else [])
