@@ -59,9 +59,8 @@ def pair_agrees(
     return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
 
 
-def newest_beside(package: str, others: Mapping[str, tuple[str, VersionSpec]]) -> str:
-    """The newest release of a package that needs something of the others and goes with all of them; '' for none."""
-    rows = pairs_by_package().get(package, ())
+def newest_beside(rows: Iterable[PackagePair], others: Mapping[str, tuple[str, VersionSpec]]) -> str:
+    """The newest of a package's releases that needs something of the others and goes with all; '' for none."""
     fitting = [row.version for row in rows if not _clash(row, others) and _needs_any(row, others)]
     return fitting[-1] if fitting else ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -104,14 +104,15 @@ def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdi
 
 def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> str:
     name = normalized(one.name)
-    return newest_beside(name, {other: spec for other, spec in specs.items() if other != name})
+    return newest_beside(_known(one, lambda _: True), {other: spec for other, spec in specs.items() if other != name})
 
 
 def together(clash: Clash) -> str:
     """The remedy for a clash, by the release of its package that goes with the other requirements."""
     if not clash.release:
         return "Use releases that were built for each other."
-    named = f"{clash.package.name}=={clash.release}"
+    extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
+    named = f"{clash.package.name}{extras}=={clash.release}"
     return f"Use {named}, the newest release that matches the other requirements, or change those."
 
 
@@ -135,14 +136,21 @@ def releases_of(package: Package) -> tuple[PackagePair, ...]:
     except ValueError:
         return ()
 
+    return _known(package, wish.holds)
+
+
+def _known(package: Package, holds: Callable[[Release], bool]) -> tuple[PackagePair, ...]:
+    """The releases in the data of these numbers, oldest first: as they are, and as the package's extras make them."""
+    name = normalized(package.name)
+
     def held(version: str) -> bool:
         try:
-            return wish.holds(Release.parse(version))
+            return holds(Release.parse(version))
         except ValueError:
             return False
 
-    name = normalized(package.name)
-    return meeting(name, held) or with_extras(name, package.extras, held)
+    rows = (*meeting(name, held), *with_extras(name, package.extras, held))
+    return tuple(sorted(rows, key=lambda row: Release.parse(row.version).order))
 
 
 def specs_of(packages: Iterable[Package]) -> dict[str, tuple[str, VersionSpec]]:

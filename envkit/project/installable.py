@@ -121,7 +121,7 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
         told = replace(
             told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)
         )
-    if verdict.status != "fail":
+    if verdict.status != "fail" and verdict.relation != "platform":
         yield told
         return
     remedy = prebuilt_remedy(name, spec, have, query) if verdict.relation == "platform" else None

@@ -257,7 +257,7 @@ GLIBC = Constraint(
 CUDA_VERSION = Constraint("cuda-version", _CUDA_COLUMNS, lambda query: query.cuda_side, _cuda, _other_cuda)
 CUDNN_VERSION = Constraint(
     "cudnn-version",
-    (*_CUDA_COLUMNS, "package", "index_url", "find_links"),
+    (*_CUDA_COLUMNS, "package", "index_url", "find_links", "sources"),
     lambda query: query.cuda_side if query.request.cudnn else None,
     _cudnn,
     _other_cudnn,

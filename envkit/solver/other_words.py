@@ -6,6 +6,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.versions import ComputeCapability
 
+PYTORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
 _CUDA = regex(r"(?:cu|cuda)[-_]?(\d{1,2}\.\d{1,2}|\d{2,3})")
 _CPU = regex(r"cpu(?:only)?|none|no")
 _OTHER_VENDOR = regex(r"(?:rocm|hip|xpu|mps|metal)[\d.]*")
@@ -26,7 +27,7 @@ def cuda_words(text: str) -> str:
     if _CPU.fullmatch(word):
         raise RequestError(
             f"--cuda: {text!r} asks for a CPU build, but envkit plans for GPUs.",
-            "Install the package from the default index or, for PyTorch, from https://download.pytorch.org/whl/cpu.",
+            f"Install the package from the default index or, for PyTorch, from {PYTORCH_FOR_CPU}.",
         )
     if _OTHER_VENDOR.fullmatch(word):
         raise RequestError(

@@ -25,6 +25,7 @@ from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_o
 from envkit.compat.verdict import Verdict
 from envkit.solver.assemble import cudnn_pins
 from envkit.solver.model import Choice
+from envkit.solver.other_words import PYTORCH_FOR_CPU
 from envkit.solver.query import Query
 from envkit.solver.request import Request, TargetGpu
 from envkit.solver.unjudged import unjudged
@@ -258,6 +259,8 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
         yield "this machine has no NVIDIA GPU, so the plan does not take one into account; use --gpu to name one"
+        if any(one.name == "pytorch" for one in request.frameworks):
+            yield f"to run PyTorch on the CPU alone: python -m pip install torch --index-url {PYTORCH_FOR_CPU}"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:

@@ -200,6 +200,9 @@ def test_a_package_that_torch_holds_itself_needs_no_data_of_its_own(tmp_path: Pa
         ("torch==2.9.0\nflash-attn==2.8.3", "--python 3.11", "only for PyTorch 2.9 with CUDA 12 and Python 3.12"),
         ("torch==2.8.0\nflash-attn==2.8.3", "--python 3.11 --gpu V100", ""),  # no release runs there
         ("mmcv==2.1.0", "--python 3.10", ""),  # nothing says for which PyTorch
+        ("torch==2.11.0\nmmcv==2.1.0", "--os windows --python 3.11", "2.0, 2.1: use one of those"),  # a CPU build
+        ("torch==2.1.0\nmmcv==2.1.0", "--os windows --python 3.11", "only for PyTorch 2.1 with CUDA 11.8"),
+        ("--extra-index-url https://download.pytorch.org/whl/cpu\ntorch==2.1.0+cpu\nmmcv==2.1.0", "--python 3.10", ""),
     ],
 )
 def test_a_wheel_that_its_project_has_is_named_where_pip_would_compile(
@@ -209,3 +212,33 @@ def test_a_wheel_that_its_project_has_is_named_where_pip_would_compile(
     assert [one.status for one in found] == [Status.UNKNOWN]
     advice = found[0].remedy.advice if found[0].remedy is not None else ""
     assert helps in advice if helps else not advice
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "helps"),
+    [
+        ("faiss-gpu-cu11", "--os windows --python 3.12", "Use WSL"),
+        ("faiss-gpu-cu12", "--os windows --python 3.11", "Use WSL"),
+        ("faiss-gpu-cu12", "--python 3.11", None),
+    ],
+)
+def test_a_package_for_another_system_has_a_way_even_where_its_release_is_open(
+    lines: str, target: str, helps: str | None, tmp_path: Path
+) -> None:
+    found = [one for one in findings_on(lines, target, tmp_path) if "the default index has no" in one.title]
+    assert [one.remedy and one.remedy.advice for one in found] == ([f"{helps}."] if helps else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "helps"),
+    [
+        ("sglang[all]==0.4.6\ntorch==2.7.1", "Use sglang[all]==0.4.10.post2, the newest"),
+        ("sglang[srt]==0.4.6\ntorch==2.8.0", "Use sglang[srt]==0.5."),
+        ("sglang[all]==0.4.6\ntorch==2.6.0", None),
+    ],
+)
+def test_the_release_that_goes_with_the_rest_is_named_of_a_package_with_an_extra_too(
+    lines: str, helps: str | None, tmp_path: Path
+) -> None:
+    found = [one for one in findings_on(lines, "--python 3.12", tmp_path) if one.status is Status.FAIL]
+    assert [one.remedy is not None and str(helps) in one.remedy.advice for one in found] == ([True] if helps else [])
