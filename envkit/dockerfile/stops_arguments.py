@@ -11,7 +11,6 @@ from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.shell import called
-from envkit.dockerfile.stops_blank import blank_arguments
 
 _TESTED = regex(r"(?:^|&& ?|; ?)(?:test|\[) -n \"?\$\{?(\w{1,60})\}?\"?(?: \])? ?&&")
 _EXITS = regex(
@@ -83,7 +82,6 @@ def argument_lost(ground: Ground) -> Iterator[Finding]:
         word.partition("=")[0] for part in ground.instructions if part.keyword == "ARG" for word in part.text.split()
     }
     lost = ground.outer - declared - set(ground.environment)
-    blank = blank_arguments(ground)
     assigned = " ".join(ground.texts)
     for step in ground.steps:
         words = called(step.command)
@@ -92,18 +90,12 @@ def argument_lost(ground: Ground) -> Iterator[Finding]:
         for word in words[1:]:
             found = _RELEASE.fullmatch(word)
             name = found[1] if found is not None else ""
-            if name not in lost | blank or _OF_IMAGES.fullmatch(name) or f"{name}=" in assigned:
-                continue
-            if name in lost:
-                told, fix = "after FROM: an ARG before it has to be declared again", f"Write ARG {name} after FROM."
-            else:
-                told = f"as ARG {name} has no default"
-                fix = f"Give {name} a default, or build with --build-arg {name}=…."
-            yield stop(
-                faults.WORD_UNKNOWN,
-                f"{name} is blank{' ' if name in lost else ', '}{told}",
-                command_subject(step.command, word.line),
-                impact=f"The build stops: {word.partition('=')[0]} is asked for in a release without a number.",
-                fix=fix,
-            )
-            return
+            if name in lost and not _OF_IMAGES.fullmatch(name) and f"{name}=" not in assigned:
+                yield stop(
+                    faults.WORD_UNKNOWN,
+                    f"{name} is blank after FROM: an ARG before it has to be declared again",
+                    command_subject(step.command, word.line),
+                    impact=f"The build stops: {word.partition('=')[0]} is asked for in a release without a number.",
+                    fix=f"Write ARG {name} after FROM.",
+                )
+                return

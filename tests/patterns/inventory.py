@@ -20,7 +20,7 @@ from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.printed_secrets import printer_pattern
 from envkit.privacy.secret_commands import pattern_of
 from envkit.probe import kept
-from envkit.tables.build_stops import MovingPython, MovingSystem
+from envkit.tables.build_stops import ExpiredKey, MovingPython, MovingSystem
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
 from envkit.tables.known_bases import TagScheme
@@ -123,6 +123,8 @@ def _moving_tags() -> Iterator[Pattern]:
         yield Pattern(f"image/moving_systems.csv: {system.repository}", system.tags, from_the_start=True)
     for python in read(MovingPython):
         yield Pattern(f"image/moving_pythons.csv: {python.repository}", python.tags, from_the_start=True)
+    for key in read(ExpiredKey):
+        yield Pattern(f"image/expired_keys.csv: {key.repository}", key.tags, from_the_start=True)
     for scheme in read(TagScheme):
         yield Pattern(f"image/tag_schemes.csv: {scheme.repository}", scheme.tags, from_the_start=True)
 
@@ -148,6 +150,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.dockerfile.base._system": _moving_tags,
+    "envkit.tables.build_stops.holds": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.least_python._of_tag": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.contents._at_least": lambda: iter(()),  # the same
     "envkit.tables.known_bases._by_its_words": lambda: iter(()),  # the same
