@@ -22,7 +22,7 @@ from envkit.project.choose import Chosen
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.places import is_pytorch
-from envkit.project.prebuilt import prebuilt_remedy
+from envkit.project.prebuilt import comes_prebuilt, listed_wheels, prebuilt_findings, prebuilt_remedy
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.loader import read
@@ -40,6 +40,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
         if one.package.tool == "pip" and one.package.wheel is None:
             yield from _wheel(one, have, query)
             yield from _name(one, have, query)
+    yield from prebuilt_findings(have, query)
     for one, verdict, instead in _breaks(have, _beside(have)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -107,7 +108,7 @@ def _is_elsewhere(places: Places, name: str) -> bool:
 def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     package, request = one.package, query.request
     name, spec = normalized(package.name), package.spec.partition("+")[0]
-    elsewhere = _is_elsewhere(package.places, name)
+    elsewhere = _is_elsewhere(package.places, name) and not (listed_wheels(one) and not comes_prebuilt(one, have))
     if elsewhere and not (name in _ALIKE and is_pytorch(f"{package.places.index} {package.places.more}")):
         return
     verdict = package_has_wheel(name, spec, query.packages, request.architecture, have.python)

@@ -21,6 +21,7 @@ from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
+from envkit.project.companion_releases import loose_in
 from envkit.project.companions import companion_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
@@ -28,6 +29,7 @@ from envkit.project.marker_gaps import gap_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
+from envkit.project.prebuilt import comes_prebuilt
 from envkit.project.subject import place_and_words, subject_of
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.not_covered import is_compiled
@@ -60,7 +62,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     have = chosen(manifest, request, extras, matrix)
     query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
     found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
-    found += [*_pairs(have), *_suffixes(have)]
+    found += [*_pairs(have), *_loose(have), *_suffixes(have)]
     clashing = bool(found)
     for wanted, build in have.builds.items():
         found += framework_findings(wanted, build, have, query)
@@ -173,6 +175,25 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )
+
+
+def _loose(have: Chosen) -> Iterator[Finding]:
+    """The companions that an installer takes the newest of, whatever the pinned torch is."""
+    for one in have.items:
+        found = loose_in(one, have)
+        if found is not None:
+            newest, fitting, sources = found
+            name = one.package.name
+            title = f"the newest {name}, {newest}, is for a newer torch than the pinned one, but its metadata does not"
+            yield finding(
+                faults.REQUIREMENTS_CLASH,
+                Status.FAIL,
+                f"{title} say so",
+                subject_of(one),
+                impact="The installer takes it all the same, and its compiled part does not load.",
+                remedy=Remedy(f"Pin the release for this torch: {name}=={fitting}."),
+                sources=sources,
+            )
 
 
 def _suffixes(have: Chosen) -> Iterator[Finding]:
@@ -331,7 +352,7 @@ def _idle_indexes(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
     names = [normalized(one.package.name) for one in have.items]
-    known = {*pairs_by_package(), *_tied(have)}
+    known = {*pairs_by_package(), *_tied(have), *(normalized(one.package.name) for one in have.items if comes_prebuilt(one, have))}
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
         name

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.findings import Remedy
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import no_release_runs
 from envkit.compat.package_wheels import place_of
-from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch
+from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch, wheels_at
+from envkit.dockerfile.check_parts import finding
 from envkit.project.choose import Chosen
+from envkit.project.model import Item
+from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.rows import FrameworkBuild
@@ -19,10 +25,9 @@ _FRAMEWORK = "pytorch"
 
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
     """The wheel for the file's PyTorch, or which ones are known; None where none of the release is on record."""
-    rows = prebuilt_of(package, spec)
-    build = next((build for _, build in have.meant if build.framework == _FRAMEWORK and not build.cpu_only), None)
+    rows, build = prebuilt_of(package, spec), torch_in(have)
     if (
-        not rows
+        not prebuilt_of(package, "")
         or build is None
         or build.cuda is None
         or no_release_runs(package, spec, (gpu.compute_capability for gpu in query.request.gpus))
@@ -34,7 +39,56 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
         command = f"python -m pip install {install_words(row, have.python)}"
         return Remedy(f"The {package} project has a wheel for {made}. To install it: {command}")
-    return Remedy(_others(package, rows, build, place, have.python))
+    other = prebuilt_for(prebuilt_of(package, ""), build.version, build.cuda, place, have.python)
+    if other is not None:
+        made = f"PyTorch {build.version} and CUDA {build.cuda}"
+        command = f"python -m pip install {install_words(other, have.python)}"
+        return Remedy(f"For {made}, its project has wheels of {package} {other.version}. To install it: {command}")
+    return Remedy(_others(package, rows, build, place, have.python)) if rows else None
+
+
+def torch_in(have: Chosen) -> FrameworkBuild | None:
+    """The build of PyTorch for GPUs that the file means."""
+    return next((build for _, build in have.meant if build.framework == _FRAMEWORK and not build.cpu_only), None)
+
+
+def prebuilt_findings(have: Chosen, query: Query) -> Iterator[Finding]:
+    """The packages that the file takes from a list of wheels for another PyTorch or CUDA than the one it installs."""
+    build = torch_in(have)
+    for one in have.items if build is not None and build.cuda is not None else ():
+        name, spec = normalized(one.package.name), one.package.spec.partition("+")[0]
+        rows = listed_wheels(one)
+        if build is None or build.cuda is None or not rows or any(_is_for(row, build) for row in rows):
+            continue
+        made = series(dict.fromkeys(map(_one, rows)), "or")
+        installed = f"PyTorch {build.version} for CUDA {build.cuda}"
+        yield finding(
+            faults.REQUIREMENTS_CLASH,
+            Status.FAIL,
+            f"the wheels of {name}{spec} that the file takes are for {made}, but it installs {installed}",
+            subject_of(one),
+            impact="The import of what they contain fails with an undefined symbol.",
+            remedy=prebuilt_remedy(name, spec, have, query) or Remedy(f"Use a list of wheels for {installed}."),
+            sources=rows[-1].sources,
+        )
+
+
+def listed_wheels(one: Item) -> tuple[PrebuiltWheels, ...]:
+    """The wheels of a package on record at the places that it is taken from."""
+    places = one.package.places
+    name = normalized(one.package.name)
+    return tuple(row for place in f"{places.index} {places.more}".split() for row in wheels_at(place, name))
+
+
+def comes_prebuilt(one: Item, have: Chosen) -> bool:
+    """Whether a list of wheels that the file names has a package for its PyTorch, in the release that it asks for."""
+    build = torch_in(have)
+    asked = prebuilt_of(normalized(one.package.name), one.package.spec.partition("+")[0])
+    return build is not None and any(row in asked and _is_for(row, build) for row in listed_wheels(one))
+
+
+def _is_for(row: PrebuiltWheels, build: FrameworkBuild) -> bool:
+    return build.cuda is not None and build.version.starts_with(row.torch) and build.cuda.starts_with(row.cuda)
 
 
 def _others(
