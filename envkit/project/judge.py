@@ -21,8 +21,8 @@ from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
-from envkit.project.companion_releases import loose_in
-from envkit.project.companions import companion_findings
+from envkit.project.companions import alone_findings, companion_findings
+from envkit.project.conda_builds import conda_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
 from envkit.project.marker_gaps import gap_findings
@@ -62,14 +62,14 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     have = chosen(manifest, request, extras, matrix)
     query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
     found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
-    found += [*_pairs(have), *_loose(have), *_suffixes(have)]
+    found += [*_pairs(have), *alone_findings(have)]
     clashing = bool(found)
     for wanted, build in have.builds.items():
         found += framework_findings(wanted, build, have, query)
     if not clashing:
         found += _together(have, query)
     found += _numpy(have, matrix)
-    found += _conda(have, query)
+    found += [*_conda(have, query), *conda_findings(manifest, have)]
     found += companion_findings(have, query)
     told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
@@ -175,39 +175,6 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )
-
-
-def _loose(have: Chosen) -> Iterator[Finding]:
-    """The companions that an installer takes the newest of, whatever the pinned torch is."""
-    for one in have.items:
-        found = loose_in(one, have)
-        if found is not None:
-            newest, fitting, sources = found
-            name = one.package.name
-            title = f"the newest {name}, {newest}, is for a newer torch than the pinned one, but its metadata does not"
-            yield finding(
-                faults.REQUIREMENTS_CLASH,
-                Status.FAIL,
-                f"{title} say so",
-                subject_of(one),
-                impact="The installer takes it all the same, and its compiled part does not load.",
-                remedy=Remedy(f"Pin the release for this torch: {name}=={fitting}."),
-                sources=sources,
-            )
-
-
-def _suffixes(have: Chosen) -> Iterator[Finding]:
-    """The companions of a framework that are asked of the default index with the suffix of a build."""
-    for one in have.items:
-        package, places = one.package, one.package.places
-        if package.tool != "pip" or "+" not in package.spec or normalized(package.name) not in pairs_by_package():
-            continue
-        told = normalized(package.name) == "torch" and "+cu" in package.spec  # by the choice of its build
-        if package.wheel is None and not (places.index or places.more or told):
-            title = f"the default index has no {package.name} with {package.spec[package.spec.index('+') :]}"
-            remedy = Remedy("Specify the index that has such builds, or drop the suffix.")
-            impact = "The installer finds no matching distribution."
-            yield finding(faults.NOT_ON_INDEX, Status.FAIL, title, subject_of(one), impact=impact, remedy=remedy)
 
 
 # ---- all of them
@@ -352,7 +319,8 @@ def _idle_indexes(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
     names = [normalized(one.package.name) for one in have.items]
-    known = {*pairs_by_package(), *_tied(have), *(normalized(one.package.name) for one in have.items if comes_prebuilt(one, have))}
+    listed = (normalized(one.package.name) for one in have.items if comes_prebuilt(one, have))
+    known = {*pairs_by_package(), *_tied(have), *listed}
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
         name

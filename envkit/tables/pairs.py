@@ -68,6 +68,7 @@ class CompanionBuilds:
     architectures: tuple[str, ...]  # x86_64; none: not known
     torch_index: bool  # PyTorch's own index has it for each CUDA; otherwise it is made for the default index's torch
     other_cudas: tuple[Version, ...]  # CUDAs whose torch does as well, though the default index has another
+    min_glibc: Version | None  # that the Linux wheels of the default index ask for; None: not known
     sources: tuple[str, ...]
 
 
