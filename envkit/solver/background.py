@@ -18,6 +18,7 @@ from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+from envkit.solver.software_notes import beside_of, notes_of
 from envkit.solver.toolkit_facts import toolkit_facts
 from envkit.tables.rows import FrameworkBuild, framework_title
 
@@ -125,10 +126,13 @@ def _for_cuda(one: _Subject) -> Iterator[str]:
     if found:
         yield f"{one.title} releases for CUDA {line}: {found}"
         return
+    if any(notes_of(one.framework.name, "", beside_of(one.request, None))):
+        return  # which say more of this CUDA than the data does
     known = sorted({build.cuda for build in one.builds if build.cuda is not None})
     near = (*[cuda for cuda in known if cuda < line][-1:], *[cuda for cuda in known if cuda > line][:1])
     told = series(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
-    yield f"no release of {one.title} is built for CUDA {line}{place_in_words(one.request)}; the nearest are {told}"
+    where = place_in_words(one.request)
+    yield f"no release of {one.title} is known to be built for CUDA {line}{where}; the nearest are {told}"
 
 
 def _releases_for(cuda: Version, one: _Subject) -> str:

@@ -133,3 +133,15 @@ class MisleadingPackage:
     because: str
     instead: str
     sources: tuple[str, ...]
+
+
+@table("package_ends.csv", "package")
+@record
+class PackageEnd:
+    """A name that gets no more releases, where others of its project go on."""
+
+    package: str
+    last: Version  # release line
+    because: str
+    instead: str
+    sources: tuple[str, ...]
