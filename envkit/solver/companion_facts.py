@@ -10,9 +10,9 @@ from envkit.compat.companion_builds import is_made_for
 from envkit.compat.package_breaks import first_unbroken
 from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import pairs_by_package, required
-from envkit.solver.software_notes import beside_of, notes_of
 from envkit.solver.release_spans import releases_of
 from envkit.solver.request import Companion, FrameworkRequest, Request
+from envkit.solver.software_notes import beside_of, notes_of
 from envkit.tables.pairs import PackagePair, PackageWheels
 from envkit.tables.rows import FrameworkBuild, framework_title, os_title
 
