@@ -70,6 +70,7 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
     yield from _for_python(one)
     for gpu in request.gpus:
         yield from _for_gpu(one, gpu)
+        yield from _above_all(one, gpu)
     if request.platform in (WINDOWS, WSL):
         yield from _on_windows(one, every)
     if request.platform == WSL:
@@ -156,6 +157,7 @@ def _is_for(build: FrameworkBuild, line: Version) -> bool:
     return len(own.parts) > 1 or not ((low and line < low) or (high and line > high))
 
 
+_WARNS = "pytorch"
 _MOST_CUDNNS = 6
 
 
@@ -240,6 +242,22 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         yield (
             f"the last {one.title} release with kernels for {gpu} is {last}; to use a newer one, build it from "
             f"source{until}"
+        )
+
+
+def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """That PyTorch warns of a GPU that is newer than all that it has code for, though code for its kind runs on it."""
+    capability = gpu.compute_capability
+    builds = [build for build in one.wanted if build.sass and build.cuda is not None]
+    fit = [build for build in builds if code_match(capability, build.sass, build.ptx) in _RUNS]
+    newest = max((code for build in fit for code in build.sass or ()), default=None, key=lambda code: code.numbers)
+    if one.framework.name != _WARNS or one.exact is None or newest is None or newest.numbers >= capability.numbers:
+        return
+    if newest.major == capability.major:
+        cudas = series(str(cuda) for cuda in sorted({build.cuda for build in fit if build.cuda is not None}))
+        yield (
+            f"on {gpu}, {one.title} {one.exact} warns that it supports compute capability {newest} at most: code for "
+            f"{newest} runs on {capability}, so its builds for CUDA {cudas} do"
         )
 
 
