@@ -87,7 +87,7 @@ def _wheels(request: Request) -> Iterator[str]:
                 what = f"no wheel of {framework} is on record for it (compile that on the board), the newest is {what},"
                 yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
             else:
-                yield f"{what}{_beside(row)} for {where}: {_installing(row)}"
+                yield f"{what} for {where}{_beside(row)}: {_installing(row)}"
 
 
 def _beside(row: JetsonWheel) -> str:
@@ -96,7 +96,7 @@ def _beside(row: JetsonWheel) -> str:
         return ""
     spec = VersionSpec.parse(f"=={row.version}")
     found = newest_beside("torchvision", {"torch": (f"torch=={row.version}", spec)})
-    return f" (with torchvision {found})" if found else ""
+    return f" (torchvision {found} goes with it)" if found else ""
 
 
 def _is_meant(row: JetsonWheel, framework: FrameworkRequest) -> bool:

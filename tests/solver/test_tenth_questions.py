@@ -37,8 +37,8 @@ def test_the_wheels_of_vllm_for_an_old_driver(driver: str, told: bool) -> None:
     ("framework", "board", "page", "package"),
     [
         ("tensorflow", "Jetson Nano", "install-tf-jetson-platform", "tensorflow==2.7.0+nv22.1"),
-        ("pytorch", "Jetson Nano", "install-pytorch-jetson-platform", "(with torchvision 0.11.1)"),
-        ("pytorch", "Jetson AGX Orin", "install-pytorch-jetson-platform", "2.1.0 (with torchvision 0.16.0)"),
+        ("pytorch", "Jetson Nano", "install-pytorch-jetson-platform", "(torchvision 0.11.1 goes with it)"),
+        ("pytorch", "Jetson AGX Orin", "install-pytorch-jetson-platform", "(torchvision 0.16.0 goes with it)"),
     ],
 )
 def test_a_jetson_is_sent_to_the_page_of_its_framework(framework: str, board: str, page: str, package: str) -> None:
@@ -49,3 +49,27 @@ def test_a_jetson_is_sent_to_the_page_of_its_framework(framework: str, board: st
 
 def test_a_framework_without_a_page_for_jetson_is_sent_to_none() -> None:
     assert "-jetson-platform" not in _told("--framework", "jax", "--gpu", "Jetson Nano")
+
+
+@pytest.mark.parametrize(
+    ("words", "own"),
+    [
+        (("--cuda", "13.1", "--gpu", "NVIDIA GB10", "--driver", "580.159.03"), "13.0"),
+        (("--cuda", "10.1", "--gpu", "Tesla P40", "--driver", "396.37"), "9.2"),
+        (("--cuda", "13.0", "--gpu", "NVIDIA GB10", "--driver", "580.159.03"), ""),
+        (
+            ("--cuda", "12.8", "--gpu", "GeForce RTX 5090", "--driver", "550.54.15"),
+            "",
+        ),  # its 12.4 is too old for the GPU
+    ],
+)
+def test_the_cuda_that_a_driver_was_made_for(words: tuple[str, ...], own: str) -> None:
+    told = _told(*words)
+    assert f"images and packages for CUDA {own} run on it" in told if own else "images and packages for" not in told
+
+
+def test_a_gpu_above_all_that_pytorch_has_code_for_is_warned_of_in_vain() -> None:
+    told = _told("--framework", "pytorch==2.9.1", "--gpu", "NVIDIA GB10", "--driver", "580.95.05")
+    assert "https://download.pytorch.org/whl/cu130" in told
+    assert "code for 12.0 runs on 12.1, so its builds for CUDA 12.8 and 13.0 do" in told
+    assert "warns that" not in _told("--framework", "pytorch==2.9.1", "--gpu", "GeForce RTX 5090")
