@@ -18,24 +18,29 @@ from envkit.solver.query import Query
 def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]:
     """Each package that clashes with a framework of the file, and the release of it that does not."""
     frameworks = {wanted.package for wanted in have.builds}
-    for clash in clashes(one.package for one in have.items):
-        name, release = _changed(clash, frameworks)
+    changes = [_changed(clash, frameworks) for clash in clashes(one.package for one in have.items)]
+    told: set[str] = set()
+    for name, release, required in sorted(changes, key=lambda change: not change[2]):
         one = have.item_of(name)
-        if one is not None and release and name not in frameworks and is_installable(name, release, query):
+        usable = bool(release) and name not in frameworks | told
+        if one is not None and usable and is_installable(name, release, query):
+            told.add(name)
             yield one, release
+        if required:
+            told.add(required)
     for one in have.items:
         found = loose_in(one, have)
         if found is not None:
             yield one, found[1]
 
 
-def _changed(clash: Clash, frameworks: set[str]) -> tuple[str, str]:
-    """What is to change of a clash, and to which release: of what a framework requires, the required one."""
+def _changed(clash: Clash, frameworks: set[str]) -> tuple[str, str, str]:
+    """What is to change of a clash, to which release, and the package that requires just that one, which stays."""
     name = normalized(clash.package.name)
-    if name not in frameworks:
-        return name, clash.release
     line = requirement_of(clash.needs) if clash.needs else None
-    return (line.package, str(line.spec.exact)) if line is not None and line.spec.exact else (name, "")
+    if line is not None and line.spec.exact and line.package not in frameworks:
+        return line.package, line.line.partition("==")[2], name
+    return name, clash.release, ""
 
 
 def loose_in(one: Item, have: Chosen) -> tuple[str, str, tuple[str, ...]] | None:

@@ -71,6 +71,7 @@ def test_what_fails_and_what_does_not(text: str, target: str, fails: str, tmp_pa
             "--extra-index-url https://download.pytorch.org/whl/cu121\ntorch==2.4.0\nxformers==0.0.28\n",
             "xformers==0.0.27.post2.",
         ),
+        ("vllm==0.7.2\nxformers==0.0.29.post2\n", "xformers==0.0.28.post3."),  # which this vLLM requires
         ("torch==1.12.0\nvllm==0.4.0\n", "torch==2.1.2."),  # no vLLM is made for 1.12
     ],
 )
