@@ -40,6 +40,16 @@ def companion_on_platform(package: str, spec: str, platform: str, architecture: 
     return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
 
 
+def companion_on_glibc(package: str, spec: str, glibc: Version, where: str) -> Verdict | None:
+    """Why a system's glibc is too old for the wheels of all these releases; None where one may do, or is not known."""
+    rows = companion_builds(package, spec)
+    lowest = min((row.min_glibc for row in rows if row.min_glibc is not None), default=None)
+    if lowest is None or glibc >= lowest or any(row.min_glibc is None for row in rows):
+        return None
+    detail = f"the wheels of {package}{spec} need glibc {lowest} or newer, and {where} has {glibc}"
+    return Verdict("glibc-meets-build", "fail", detail, rows[-1].sources)
+
+
 def _on_processor(row: CompanionBuilds, architecture: str) -> bool:
     return not (architecture and row.architectures) or architecture in row.architectures
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, called
-from envkit.compat.packages import rows_allowed
+from envkit.compat.packages import requirement_of, rows_allowed
+from envkit.compat.pairs import is_bounded, pairs_by_package
 from envkit.compat.verdict import Verdict
 from envkit.tables.loader import read
 from envkit.tables.pairs import CompanionGpus
@@ -22,7 +23,7 @@ def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str 
 
     `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
     """
-    rows = (row for row, _ in _allowed(package, spec))
+    rows = (row for row, _ in _taken(package, spec))
     lowest = min(rows, key=lambda row: row.min_compute_capability.numbers, default=None)
     if lowest is None or gpu.numbers >= lowest.min_compute_capability.numbers:
         return None
@@ -43,6 +44,14 @@ def first_to_need(package: str, spec: str) -> Version | None:
         bounds = [bound for operator, bound in span.clauses if operator == ">=" and any(bound.parts)]
         return bounds[0] if bounds else None
     return None
+
+
+def _taken(package: str, spec: str) -> list[tuple[CompanionGpus, VersionSpec]]:
+    """What is known of the releases that pip may take: without a bound the newest, where nothing ties it to others."""
+    rows, wanted = _allowed(package, spec), requirement_of(package + spec)
+    if wanted is None or is_bounded(wanted.spec) or package in pairs_by_package():
+        return rows
+    return [row for row in rows if not is_bounded(row[1])] or rows
 
 
 def _allowed(package: str, spec: str) -> list[tuple[CompanionGpus, VersionSpec]]:

@@ -59,6 +59,12 @@ def pair_agrees(
     return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
 
 
+def needed_of(rows: tuple[PackagePair, ...], others: Mapping[str, tuple[str, VersionSpec]]) -> str:
+    """What the newest of these releases requires that none of the others' requirements allows; '' for nothing."""
+    found = _clash(rows[-1], others) if rows else None
+    return found[0] if found is not None else ""
+
+
 def newest_beside(rows: Iterable[PackagePair], others: Mapping[str, tuple[str, VersionSpec]]) -> str:
     """The newest of a package's releases that needs something of the others and goes with all; '' for none."""
     fitting = [row.version for row in rows if not _clash(row, others) and _needs_any(row, others)]

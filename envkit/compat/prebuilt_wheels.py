@@ -10,7 +10,7 @@ from envkit.compat.packages import requirements_of, rows_allowed
 from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
 
-_PYTHON, _SHORT_PYTHON = "{python}", "{cp}"
+_PYTHON, _SHORT_PYTHON, _FILE = "{python}", "{cp}", ".whl"
 
 
 @lru_cache(maxsize=1)
@@ -48,6 +48,32 @@ def prebuilt_for(
 def prebuilt_sources(package: str, spec: str) -> tuple[str, ...]:
     """Where what is known of them comes from."""
     return tuple(dict.fromkeys(key for row in prebuilt_of(package, spec) for key in row.sources))
+
+
+@lru_cache(maxsize=1)
+def _pages() -> dict[str, tuple[PrebuiltWheels, ...]]:
+    """The rows by the address of the page that lists their files."""
+    found: dict[str, list[PrebuiltWheels]] = {}
+    for row in read(PrebuiltWheels):
+        for word in row.install.split():
+            if word.startswith("https://") and not word.endswith(_FILE):
+                found.setdefault(_plain(word), []).append(row)
+    return {page: tuple(rows) for page, rows in found.items()}
+
+
+def _plain(address: str) -> str:
+    return address.replace("%2B", "+").rstrip("/")
+
+
+def holds_no_framework(address: str) -> bool:
+    """Whether a place is one of a project that builds a package next to a framework: it has that package alone."""
+    hosts = {page.split("/")[2] for page in _pages()}
+    return "://" in address and address.split("/")[2] in hosts
+
+
+def wheels_at(address: str, package: str) -> tuple[PrebuiltWheels, ...]:
+    """The wheels of a package on record at a page; none where the page is not one of those."""
+    return tuple(row for row in _pages().get(_plain(address), ()) if row.package == package)
 
 
 def install_words(row: PrebuiltWheels, python: Version | None) -> str:

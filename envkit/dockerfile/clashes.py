@@ -11,7 +11,7 @@ from envkit.base.names import normalized
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
-from envkit.compat.pairs import TESTED_ONLY, meeting, newest_beside, pair_agrees, with_extras
+from envkit.compat.pairs import TESTED_ONLY, meeting, needed_of, newest_beside, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -31,12 +31,14 @@ class Clash:
     """A package that does not go with its neighbors, and why.
 
     `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known.
+    `needs`: what it requires of a neighbor, '' where that is not known.
     """
 
     package: Package
     verdict: Verdict
     breaks: bool
     release: str
+    needs: str = ""
 
 
 def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
@@ -54,7 +56,8 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
             continue
         beside = [other for other in last.values() if other.command == one.command]
         if _agrees(one, specs_of(beside)).status == "fail":
-            yield Clash(one, verdict, normalized(one.name) not in TESTED_ONLY, _release_beside(one, specs))
+            breaks = normalized(one.name) not in TESTED_ONLY
+            yield Clash(one, verdict, breaks, _release_beside(one, specs), needed_of(releases_of(one), specs))
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
@@ -110,7 +113,8 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) 
 def together(clash: Clash) -> str:
     """The remedy for a clash, by the release of its package that goes with the other requirements."""
     if not clash.release:
-        return "Use releases that were built for each other."
+        needs = clash.needs and f"Use {clash.needs}, which {clash.package.name}{clash.package.spec} requires."
+        return needs or "Use releases that were built for each other."
     extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
     named = f"{clash.package.name}{extras}=={clash.release}"
     return f"Use {named}, the newest release that matches the other requirements, or change those."

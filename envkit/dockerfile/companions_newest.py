@@ -63,24 +63,38 @@ def _first(ground: Ground, found: Contents, matrix: Matrix) -> Iterator[Finding]
 
 def _beside(one: Package, pinned: Package, python: Version | None) -> Iterator[Finding]:
     """A companion whose newest release asks pip for no torch: it comes beside a torch that it is not for."""
-    pin, places = pinned_release(pinned.spec), one.places
-    if one.spec or one.held or one.wheel is not None or one.marker or pin is None or python is None:
+    pin = pinned_release(pinned.spec)
+    found = loose_release(one, pin, python) if pin is not None and python is not None and not one.marker else None
+    if found is None:
         return
-    if (places.index and not places.more) or (places.more and "uv" in one.caller):  # the index of a CUDA alone
-        return
-    rows = pairs_by_package()[_LOOSE]
-    newest, fitting = rows[-1], [row for row in rows if _is_for(row, Version.parse(pin))]
-    if _is_for(newest, Version.parse(pin)) or not fitting or python.release(2) < limit("torchaudio-alone-python"):
-        return
+    newest, fitting, sources = found
     yield finding(
         faults.REQUIREMENTS_CLASH,
         Status.WARN,
-        f"the newest {one.name}, {newest.version}, is for a newer torch than {pin}, but its metadata does not say so",
+        f"the newest {one.name}, {newest}, is for a newer torch than {pin}, but its metadata does not say so",
         subject_of(one.line, one.name),
         impact=f"pip installs it alongside torch {pin}, where its compiled part does not load.",
-        remedy=Remedy(f"Pin the release for this torch: {one.name}=={fitting[-1].version}."),
-        sources=newest.sources,
+        remedy=Remedy(f"Pin the release for this torch: {one.name}=={fitting}."),
+        sources=sources,
     )
+
+
+def loose_release(one: Package, pin: str, python: Version | None) -> tuple[str, str, tuple[str, ...]] | None:
+    """What pip takes of a companion that asks for no torch, the release for a pinned torch, and where that is from.
+
+    None where they are the same, or where something else decides which release is taken.
+    """
+    places = one.places
+    if normalized(one.name) != _LOOSE or one.tool != "pip" or one.spec or one.held or one.wheel is not None:
+        return None
+    if (places.index and not places.more) or (places.more and "uv" in one.caller):  # the index of a CUDA alone
+        return None
+    rows, torch = pairs_by_package()[_LOOSE], Version.parse(pin)
+    newest, fitting = rows[-1], [row for row in rows if _is_for(row, torch)]
+    too_old = python is not None and python.release(2) < limit("torchaudio-alone-python")
+    if _is_for(newest, torch) or not fitting or too_old:
+        return None
+    return newest.version, fitting[-1].version, newest.sources
 
 
 def _newer(

@@ -10,7 +10,8 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version
-from envkit.dockerfile.packages import Package
+from envkit.compat.prebuilt_wheels import holds_no_framework
+from envkit.dockerfile.packages import Package, Places
 from envkit.tables.rows import Framework
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
     framework = _framework(item, matrix)
     if framework is None:
         return
-    pip, places = item.tool == "pip", item.places
+    pip, places = item.tool == "pip", _of_frameworks(item.places)
     local = _LOCAL_VARIANT.search(item.spec)
     beside = set_index if pip and item.wheel is None else ""
     index = _INDEX_VARIANT.search(f"{places.index}/") or _INDEX_VARIANT.search(f"{places.more} {beside}")
@@ -112,6 +113,13 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
         source=" ".join(places.channels),
         held=item.held,
     )
+
+
+def _of_frameworks(places: Places) -> Places:
+    """The places that a framework may come from: not the lists of wheels of what is built next to it."""
+    if not places.more:
+        return places
+    return replace(places, more=" ".join(one for one in places.more.split() if not holds_no_framework(one)))
 
 
 def _framework(item: Package, matrix: Matrix) -> Framework | None:

@@ -14,6 +14,7 @@ from envkit.checks.engine.findings import Status
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_extras, package_name, package_release, taken
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.names import EmptiedPackage
 from envkit.tables.pairs import CondaCode
@@ -240,11 +241,19 @@ def _is_of_other_places(wanted: Wanted) -> bool:
     return bool(places) and "" not in places and wanted.variant not in places
 
 
+def _names_cuda(wanted: Wanted, fitting: list[FrameworkBuild]) -> str:
+    """The packages of conda that decide which CUDA a framework is built for."""
+    if wanted.framework != "pytorch":
+        return "cuda-version"
+    old = all(build.version < limit("conda-pytorch-cuda") for build in fitting)
+    return "cudatoolkit" if old else "pytorch-cuda or cuda-version"
+
+
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
     """The rows for the CUDA that conda is reported; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
         told = f"Nothing here determines which CUDA version conda chooses for {wanted.package}{wanted.spec}, if any"
-        return Problem(Status.UNKNOWN, told, "Specify it, such as pytorch-cuda or cuda-version.")
+        return Problem(Status.UNKNOWN, told, f"Specify it, such as {_names_cuda(wanted, fitting)}.")
     of_cuda = [
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
     ]
@@ -346,6 +355,9 @@ def _no_version(
         return Problem(
             Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"Use {best.package}, which is one."
         )
+    if not named and wanted.tool == "conda":
+        told = f"It is not known which build of {wanted.package}{wanted.spec} conda chooses"
+        return Problem(Status.UNKNOWN, told, "Check with conda search, or pixi search.")
     if not named:
         told = f"No GPU build of {wanted.package} is known to envkit{where}"
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")

@@ -12,19 +12,22 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version, cuda_tag, narrowest
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
-from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.pairs import allows, pairs_by_package, required
 from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Problem
 from envkit.project.choose import Chosen
+from envkit.project.companion_releases import companion_releases, is_installable
 from envkit.project.installable import goes_with_the_rest
 from envkit.project.judge import Judged, is_fault
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
+from envkit.solver.query import Query
 from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkBuild
 
 CHANGEABLE = ("requirements", "pyproject.toml", "Pipfile", "setup.py", "setup.cfg", "environment.yml")
+_TORCH = "torch"
 _TRIED = 12  # builds of one framework
 _VARIANT = regex(r"\bcu\d{2,3}\b")
 _QUOTED = regex(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
@@ -98,17 +101,41 @@ def _with(one: Finding, remedy: Remedy) -> Finding:
 
 def _attempts(kind: str, text: str, judged: Judged) -> Iterator[Change]:
     query, have = judged.query, judged.chosen
+    yield _other_companions(text, judged)
     for wanted, build in have.builds.items():
         one = have.item_of(wanted.package)
         if one is None or one.file or wanted.tool != "pip":
             continue
-        fit = (other for other in fitting(wanted, build, query) if goes_with_the_rest(wanted, other, have))
-        found = sorted(islice(fit, _TRIED), key=lambda other: not _is_of_conda(other, wanted, have))
+        near = fitting(wanted, build, query)
+        kept = [other for other in near if _keeps_companions(other, have)] if wanted.package == _TORCH else []
+        fit = (other for other in (*kept, *near) if goes_with_the_rest(wanted, other, have))
+        found = sorted(islice(dict.fromkeys(fit), _TRIED), key=lambda other: not _is_of_conda(other, wanted, have))
         for other in found:
             if one.index_line and other.index_url and _meets(wanted, build, other):
                 yield _other_index(text, one, other)
         for other in found:
             yield _other_release(kind, text, one, other, judged, wanted)
+
+
+def _keeps_companions(build: FrameworkBuild, have: Chosen) -> bool:
+    """Whether a torch is the one that the releases next to it are made for, as the file names them."""
+    pinned = (one for one in have.items if normalized(one.package.name) in TIED_TO_TORCH and one.package.spec)
+    rows = [found for one in pinned if (found := releases_of(one.package))]
+    return bool(rows) and all(allows(found, _TORCH, build.version) for found in rows)
+
+
+def _other_companions(text: str, judged: Judged) -> Change:
+    """The file with other releases of what clashes with its frameworks, which stay as they are."""
+    lines, told = text.splitlines(keepends=True), []
+    for item, version in dict(companion_releases(judged.chosen, judged.query)).items():
+        at = item.package.line - 1
+        if item.file or not 0 <= at < len(lines):
+            return Change(text, ())
+        local = "".join(item.package.spec.partition("+")[1:])
+        new = _rewritten(item.written, f"=={version}{local}")
+        lines[at] = _line_with(lines[at], item, new, f"=={version}{local}")
+        told.append(new)
+    return Change("".join(lines), tuple(told))
 
 
 def _is_of_conda(other: FrameworkBuild, wanted: Wanted, have: Chosen) -> bool:
@@ -164,6 +191,8 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
         own = suffix if normalized(item.package.name).startswith("torch") else ""
         renamed = _other_name(item, build) if item is one else ""
         new = _rewritten(item.written, f"=={version}{own}", renamed)
+        if new == item.written and item is not one:
+            continue
         lines = changed.splitlines(keepends=True)
         line = item.package.line + shift
         if not 0 < line <= len(lines):
@@ -181,7 +210,7 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
     for item in judged.chosen.items:
         package = normalized(item.package.name)
         if package in TIED_TO_TORCH and build.framework == "pytorch" and item.package.spec and not item.file:
-            version = _companion(item, build.version)
+            version = _companion(item, build.version, judged.query)
             if version:
                 yield item, version
 
@@ -192,12 +221,13 @@ def _named(written: str) -> str:
     return normalized(found.group()) if found else ""
 
 
-def _companion(item: Item, torch: Version) -> str:
+def _companion(item: Item, torch: Version, query: Query) -> str:
     """The release of a package that goes with a torch, the wanted one if it does; '' where nothing has to change."""
     kept = [row for row in releases_of(item.package) if _goes_with(row, torch)]
     if kept and not item.package.spec.startswith("=="):
         return ""
     rows = kept or [row for row in pairs_by_package().get(normalized(item.package.name), ()) if _goes_with(row, torch)]
+    rows = kept or [row for row in rows if is_installable(row.package, row.version, query)]
     return rows[-1].version if rows else ""
 
 

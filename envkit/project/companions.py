@@ -9,12 +9,14 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.companion_builds import companion_on_platform, is_for_usual_torch
+from envkit.compat.companion_builds import companion_on_glibc, companion_on_platform, is_for_usual_torch
 from envkit.compat.companion_gpus import companion_on_gpu, first_to_need, no_release_runs
 from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import releases_of
 from envkit.project.choose import Chosen
+from envkit.project.companion_releases import loose_in
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
@@ -36,6 +38,12 @@ def companion_findings(have: Chosen, query: Query) -> Iterator[Finding]:
     for wanted, build in have.meant:
         if build.framework == _FRAMEWORK and wanted.tool == "pip":
             yield from _for_another_cuda(build, have, query)
+
+
+def alone_findings(have: Chosen) -> Iterator[Finding]:
+    """The companions that are installed without regard to the framework, and those that no index has."""
+    yield from _loose(have)
+    yield from _suffixes(have)
 
 
 def with_ways(findings: tuple[Finding, ...], have: Chosen, query: Query) -> tuple[Finding, ...]:
@@ -74,6 +82,42 @@ def _release(one: Item) -> Version | None:
     return Version.find(rows[-1].version) if rows else None
 
 
+# ---- the packages by themselves
+
+
+def _loose(have: Chosen) -> Iterator[Finding]:
+    """The companions that an installer takes the newest of, whatever the pinned torch is."""
+    for one in have.items:
+        found = loose_in(one, have)
+        if found is not None:
+            newest, fitting, sources = found
+            name = one.package.name
+            title = f"the newest {name}, {newest}, is for a newer torch than the pinned one, but its metadata does not"
+            yield finding(
+                faults.REQUIREMENTS_CLASH,
+                Status.FAIL,
+                f"{title} say so",
+                subject_of(one),
+                impact="The installer takes it all the same, and its compiled part does not load.",
+                remedy=Remedy(f"Pin the release for this torch: {name}=={fitting}."),
+                sources=sources,
+            )
+
+
+def _suffixes(have: Chosen) -> Iterator[Finding]:
+    """The companions of a framework that are asked of the default index with the suffix of a build."""
+    for one in have.items:
+        package, places = one.package, one.package.places
+        if package.tool != "pip" or "+" not in package.spec or normalized(package.name) not in pairs_by_package():
+            continue
+        told = normalized(package.name) == "torch" and "+cu" in package.spec  # by the choice of its build
+        if package.wheel is None and not (places.index or places.more or told):
+            title = f"the default index has no {package.name} with {package.spec[package.spec.index('+') :]}"
+            remedy = Remedy("Specify the index that has such builds, or drop the suffix.")
+            impact = "The installer finds no matching distribution."
+            yield finding(faults.NOT_ON_INDEX, Status.FAIL, title, subject_of(one), impact=impact, remedy=remedy)
+
+
 # ---- GPUs and systems
 
 
@@ -81,10 +125,28 @@ def _on_target(one: Item, query: Query) -> Iterator[Finding]:
     name, spec = normalized(one.package.name), one.package.spec
     against = companion_on_platform(name, spec, query.packages) if one.package.tool == "pip" else None
     gpus = (companion_on_gpu(name, spec, gpu.compute_capability, name=str(gpu)) for gpu in query.request.gpus)
-    for verdict in (against, *gpus):
+    for verdict in (against, _on_glibc(one, query), *gpus):
         if verdict is not None:
             told = of_relation(verdict, subject_of(one))
-            yield replace(told, remedy=_remedy(one, query) or told.remedy)
+            own = _on_newer_system if verdict.relation == "glibc-meets-build" else _remedy
+            yield replace(told, remedy=own(one, query) or told.remedy)
+
+
+def _on_glibc(one: Item, query: Query) -> Verdict | None:
+    """Why the default index has no wheel for the system's glibc, where it is taken from there as a wheel."""
+    package, glibc = one.package, query.glibc
+    if package.tool != "pip" or package.wheel is not None or package.places.index or glibc is None:
+        return None
+    where = query.system.title if query.system is not None else "the target"
+    return companion_on_glibc(normalized(package.name), package.spec.partition("+")[0], glibc, where)
+
+
+def _on_newer_system(one: Item, query: Query) -> Remedy:
+    """The remedy where the system's glibc is too old: what is next to an older release may need more than it has."""
+    name = normalized(one.package.name)
+    older = [row.version for row in pairs_by_package().get(name, ()) if _fits(row, query)]
+    last = f"; the last release for this system is {name} {older[-1]}" if older else ""
+    return Remedy(f"Use a newer system, or a container with one{last}.")
 
 
 def _remedy(one: Item, query: Query) -> Remedy | None:
@@ -110,6 +172,8 @@ def _fits(row: PackagePair, query: Query) -> bool:
     """Whether the target takes a release, and the torch that it requires."""
     spec = f"=={row.version}"
     if companion_on_platform(row.package, spec, query.packages) is not None:
+        return False
+    if query.glibc is not None and companion_on_glibc(row.package, spec, query.glibc, "") is not None:
         return False
     if no_release_runs(row.package, spec, (gpu.compute_capability for gpu in query.request.gpus)):
         return False

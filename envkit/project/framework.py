@@ -112,7 +112,7 @@ def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, 
         remedy = build_for_gpu(wanted, build, query)
         if remedy is not None:
             return replace(item, remedy=remedy)
-    bound = next((one for one in have.items if _is_bound(one)), None) if wanted.package == _TORCH else None
+    bound = next((one for one in have.items if _is_bound(one, build)), None) if wanted.package == _TORCH else None
     if bound is not None and build.cuda is not None and not _another_serves(wanted, build, query):
         advice = (
             f"The wheels of {bound.package.name}{bound.package.spec} load CUDA {build.cuda.major}, so a different "
@@ -147,10 +147,11 @@ def _takes(wanted: Wanted, build: FrameworkBuild) -> bool:
         return True
 
 
-def _is_bound(one: Item) -> bool:
-    """Whether a package is compiled for the default index's build of the one torch that it requires."""
+def _is_bound(one: Item, build: FrameworkBuild) -> bool:
+    """Whether a package is compiled for the default index's build of the one torch that it requires, which this is."""
     package, rows = one.package, releases_of(one.package)
-    tied = rows and any(line.package == _TORCH and line.spec.exact for line in required(rows[-1]))
+    lines = [line for line in required(rows[-1]) if line.package == _TORCH and line.spec.exact] if rows else []
+    tied = lines and all(line.spec.holds(build.version) for line in lines)
     plain = package.tool == "pip" and package.wheel is None and not (package.places.index or "+" in package.spec)
     return bool(tied) and plain and is_for_usual_torch(normalized(package.name), package.spec)
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from envkit._startup.records import replace
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
+from envkit.base.versions import VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
+from envkit.compat.packages import lies_in, requirement_of
 from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.pythons import has_python
 from envkit.compat.verdict import Verdict
@@ -22,11 +24,11 @@ from envkit.project.choose import Chosen
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.places import is_pytorch
-from envkit.project.prebuilt import prebuilt_remedy
+from envkit.project.prebuilt import comes_prebuilt, listed_wheels, prebuilt_findings, prebuilt_remedy
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.loader import read
-from envkit.tables.pairs import MisleadingPackage, PackageWheels
+from envkit.tables.pairs import MisleadingPackage, PackageEnd, PackageWheels
 from envkit.tables.rows import FrameworkBuild
 
 _CUDA_OF = "pytorch"  # the packages load the CUDA of its build
@@ -40,6 +42,8 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
         if one.package.tool == "pip" and one.package.wheel is None:
             yield from _wheel(one, have, query)
             yield from _name(one, have, query)
+            yield from _end(one)
+    yield from prebuilt_findings(have, query)
     for one, verdict, instead in _breaks(have, _beside(have)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -97,6 +101,24 @@ def _name(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
         )
 
 
+def _end(one: Item) -> Iterator[Finding]:
+    """That every release that is asked for would be after the last one of its name."""
+    name, wanted = normalized(one.package.name), requirement_of(one.package.name + one.package.spec)
+    row = next((row for row in read(PackageEnd) if row.package == name), None)
+    later = VersionSpec.parse(f">={row.last.major}.{row.last.minor + 1}") if row is not None else None
+    if row is None or wanted is None or later is None or not lies_in(wanted.spec, later):
+        return
+    yield finding(
+        faults.NOT_ON_INDEX,
+        Status.FAIL,
+        f"there is no {name}{one.package.spec}: {row.because}",
+        subject_of(one),
+        impact="The installer finds no matching distribution.",
+        remedy=Remedy(row.instead),
+        sources=row.sources,
+    )
+
+
 def _is_elsewhere(places: Places, name: str) -> bool:
     """Whether another place than the default index may have a package; PyTorch's own has what goes with PyTorch."""
     if places.index:
@@ -108,7 +130,7 @@ def _is_elsewhere(places: Places, name: str) -> bool:
 def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     package, request = one.package, query.request
     name, spec = normalized(package.name), package.spec.partition("+")[0]
-    elsewhere = _is_elsewhere(package.places, name)
+    elsewhere = _is_elsewhere(package.places, name) and not (listed_wheels(one) and not comes_prebuilt(one, have))
     if elsewhere and not (name in _ALIKE and is_pytorch(f"{package.places.index} {package.places.more}")):
         return
     verdict = package_has_wheel(name, spec, query.packages, request.architecture, have.python)

@@ -21,13 +21,15 @@ from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
-from envkit.project.companions import companion_findings
+from envkit.project.companions import alone_findings, companion_findings
+from envkit.project.conda_builds import conda_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
 from envkit.project.marker_gaps import gap_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
+from envkit.project.prebuilt import comes_prebuilt
 from envkit.project.subject import place_and_words, subject_of
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.not_covered import is_compiled
@@ -60,14 +62,14 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     have = chosen(manifest, request, extras, matrix)
     query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
     found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
-    found += [*_pairs(have), *_suffixes(have)]
+    found += [*_pairs(have), *alone_findings(have)]
     clashing = bool(found)
     for wanted, build in have.builds.items():
         found += framework_findings(wanted, build, have, query)
     if not clashing:
         found += _together(have, query)
     found += _numpy(have, matrix)
-    found += _conda(have, query)
+    found += [*_conda(have, query), *conda_findings(manifest, have)]
     found += companion_findings(have, query)
     told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
@@ -173,20 +175,6 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )
-
-
-def _suffixes(have: Chosen) -> Iterator[Finding]:
-    """The companions of a framework that are asked of the default index with the suffix of a build."""
-    for one in have.items:
-        package, places = one.package, one.package.places
-        if package.tool != "pip" or "+" not in package.spec or normalized(package.name) not in pairs_by_package():
-            continue
-        told = normalized(package.name) == "torch" and "+cu" in package.spec  # by the choice of its build
-        if package.wheel is None and not (places.index or places.more or told):
-            title = f"the default index has no {package.name} with {package.spec[package.spec.index('+') :]}"
-            remedy = Remedy("Specify the index that has such builds, or drop the suffix.")
-            impact = "The installer finds no matching distribution."
-            yield finding(faults.NOT_ON_INDEX, Status.FAIL, title, subject_of(one), impact=impact, remedy=remedy)
 
 
 # ---- all of them
@@ -331,7 +319,8 @@ def _idle_indexes(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
     names = [normalized(one.package.name) for one in have.items]
-    known = {*pairs_by_package(), *_tied(have)}
+    listed = (normalized(one.package.name) for one in have.items if comes_prebuilt(one, have))
+    known = {*pairs_by_package(), *_tied(have), *listed}
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
         name

@@ -42,6 +42,7 @@ class Manifest:
     requires_python: str = ""  # a specifier, as PEP 440 writes it
     python: Version | None = None  # the one that it installs, as an environment of conda does
     driver_cuda: Version | None = None  # the CUDA that it wants the driver to report
+    undeclared: tuple[Unread, ...] = ()  # what needs a CUDA that its own solver is not told of
     extras: tuple[str, ...] | None = ()  # the names of its extras and features; None: the file does not tell them all
     idle_indexes: tuple[Unread, ...] = ()  # those that only packages which name them use, where none does
     locked: bool = False  # written by a tool: the change belongs into another file

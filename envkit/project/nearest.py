@@ -54,11 +54,11 @@ def _usable(wanted: Wanted, query: Query) -> Iterator[FrameworkBuild]:
     The tables hold a build that the default index has too as that one's.
     """
     rows = query.knowledge.tables.builds(wanted.framework) if wanted.suffix else ()
-    places = {(row.version, row.cuda): row.index_url for row in rows if _named_by(wanted, row)}
+    places = {row.cuda: row.index_url for row in rows if row.index_url}
     for build in passing(query, FrameworkRequest(wanted.framework)):
         if build.package and build.cuda is not None and not (build.cpu_only or build.yanked):
             yield build
-            place = places.get((build.version, build.cuda))
+            place = places.get(build.cuda)
             if place and build.on_pypi:
                 yield replace(build, index_url=place, on_pypi=False)
 

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from envkit.base.names import normalized
+from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.findings import Remedy
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import no_release_runs
 from envkit.compat.package_wheels import place_of
 from envkit.compat.packages import requirement_of
-from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch
+from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch, wheels_at
+from envkit.dockerfile.check_parts import finding
 from envkit.project.choose import Chosen
+from envkit.project.model import Item
+from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.pairs import PrebuiltWheels
+from envkit.tables.rows import FrameworkBuild
 
 _FRAMEWORK = "pytorch"
 
 
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
-    """The wheel for the file's PyTorch, or which ones are known; None where none of the release is on record."""
+    """The wheel for the file's PyTorch, or which ones are known; None where none of the package is on record."""
     rows = prebuilt_of(package, spec)
     torch, cuda = _torch_of(have)
     if (
-        not rows
+        not prebuilt_of(package, "")
         or torch is None
         or no_release_runs(package, spec, (gpu.compute_capability for gpu in query.request.gpus))
     ):
@@ -33,6 +40,13 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
         command = f"python -m pip install {install_words(row, have.python)}"
         return Remedy(f"The {package} project has a wheel for {made}. To install it: {command}")
+    other = prebuilt_for(prebuilt_of(package, ""), torch, cuda, place, have.python) if cuda is not None else None
+    if other is not None:
+        command = f"python -m pip install {install_words(other, have.python)}"
+        made = f"PyTorch {torch} and CUDA {cuda}"
+        return Remedy(f"For {made}, its project has wheels of {package} {other.version}. To install it: {command}")
+    if not rows:
+        return None
     wanted = f"PyTorch {torch}" + (f" with CUDA {cuda}" if cuda else "")
     wanted += f" and Python {have.python}" if have.python else ""
     nvcc = f"CUDA {cuda}'s nvcc" if cuda else "the nvcc of PyTorch's own CUDA"
@@ -42,7 +56,7 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
 
 def _torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
     """The file's PyTorch and its CUDA, where that is known; neither of one that is wanted for the CPU."""
-    build = next((build for _, build in have.meant if build.framework == _FRAMEWORK and not build.cpu_only), None)
+    build = torch_in(have)
     if build is not None:
         return (build.version, build.cuda) if build.cuda is not None else (None, None)
     if any(one.framework == _FRAMEWORK and one.variant == "cpu" for one in have.builds):
@@ -50,6 +64,50 @@ def _torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
     item = have.item_of("torch")
     wanted = requirement_of(f"torch{item.package.spec.partition('+')[0]}") if item is not None else None
     return (wanted.spec.exact if wanted is not None else None), None
+
+
+def torch_in(have: Chosen) -> FrameworkBuild | None:
+    """The build of PyTorch for GPUs that the file means."""
+    return next((build for _, build in have.meant if build.framework == _FRAMEWORK and not build.cpu_only), None)
+
+
+def prebuilt_findings(have: Chosen, query: Query) -> Iterator[Finding]:
+    """The packages that the file takes from a list of wheels for another PyTorch or CUDA than the one it installs."""
+    build = torch_in(have)
+    for one in have.items if build is not None and build.cuda is not None else ():
+        name, spec = normalized(one.package.name), one.package.spec.partition("+")[0]
+        rows = listed_wheels(one)
+        if build is None or build.cuda is None or not rows or any(_is_for(row, build) for row in rows):
+            continue
+        made = series(dict.fromkeys(map(_one, rows)), "or")
+        installed = f"PyTorch {build.version} for CUDA {build.cuda}"
+        yield finding(
+            faults.REQUIREMENTS_CLASH,
+            Status.FAIL,
+            f"the wheels of {name}{spec} that the file takes are for {made}, but it installs {installed}",
+            subject_of(one),
+            impact="The import of what they contain fails with an undefined symbol.",
+            remedy=prebuilt_remedy(name, spec, have, query) or Remedy(f"Use a list of wheels for {installed}."),
+            sources=rows[-1].sources,
+        )
+
+
+def listed_wheels(one: Item) -> tuple[PrebuiltWheels, ...]:
+    """The wheels of a package on record at the places that it is taken from."""
+    places = one.package.places
+    name = normalized(one.package.name)
+    return tuple(row for place in f"{places.index} {places.more}".split() for row in wheels_at(place, name))
+
+
+def comes_prebuilt(one: Item, have: Chosen) -> bool:
+    """Whether a list of wheels that the file names has a package for its PyTorch, in the release that it asks for."""
+    build = torch_in(have)
+    asked = prebuilt_of(normalized(one.package.name), one.package.spec.partition("+")[0])
+    return build is not None and any(row in asked and _is_for(row, build) for row in listed_wheels(one))
+
+
+def _is_for(row: PrebuiltWheels, build: FrameworkBuild) -> bool:
+    return build.cuda is not None and build.version.starts_with(row.torch) and build.cuda.starts_with(row.cuda)
 
 
 def _others(here: Iterable[PrebuiltWheels], torch: Version) -> str:

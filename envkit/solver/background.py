@@ -18,6 +18,7 @@ from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+from envkit.solver.software_notes import beside_of, notes_of
 from envkit.solver.toolkit_facts import toolkit_facts
 from envkit.tables.rows import FrameworkBuild, framework_title
 
@@ -69,6 +70,7 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
     yield from _for_python(one)
     for gpu in request.gpus:
         yield from _for_gpu(one, gpu)
+        yield from _above_all(one, gpu)
     if request.platform in (WINDOWS, WSL):
         yield from _on_windows(one, every)
     if request.platform == WSL:
@@ -125,10 +127,13 @@ def _for_cuda(one: _Subject) -> Iterator[str]:
     if found:
         yield f"{one.title} releases for CUDA {line}: {found}"
         return
+    if any(notes_of(one.framework.name, "", beside_of(one.request, None))):
+        return  # which say more of this CUDA than the data does
     known = sorted({build.cuda for build in one.builds if build.cuda is not None})
     near = (*[cuda for cuda in known if cuda < line][-1:], *[cuda for cuda in known if cuda > line][:1])
     told = series(f"{_releases_for(cuda, one)} for CUDA {cuda}{_cudnn_of(cuda, one)}" for cuda in near)
-    yield f"no release of {one.title} is built for CUDA {line}{place_in_words(one.request)}; the nearest are {told}"
+    where = place_in_words(one.request)
+    yield f"no release of {one.title} is known to be built for CUDA {line}{where}; the nearest are {told}"
 
 
 def _releases_for(cuda: Version, one: _Subject) -> str:
@@ -152,6 +157,7 @@ def _is_for(build: FrameworkBuild, line: Version) -> bool:
     return len(own.parts) > 1 or not ((low and line < low) or (high and line > high))
 
 
+_WARNS = "pytorch"
 _MOST_CUDNNS = 6
 
 
@@ -236,6 +242,22 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         yield (
             f"the last {one.title} release with kernels for {gpu.called} is {last}; to use a newer one, build it from "
             f"source{until}"
+        )
+
+
+def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
+    """That PyTorch warns of a GPU that is newer than all that it has code for, though code for its kind runs on it."""
+    capability = gpu.compute_capability
+    builds = [build for build in one.wanted if build.sass and build.cuda is not None]
+    fit = [build for build in builds if code_match(capability, build.sass, build.ptx) in _RUNS]
+    newest = max((code for build in fit for code in build.sass or ()), default=None, key=lambda code: code.numbers)
+    if one.framework.name != _WARNS or one.exact is None or newest is None or newest.numbers >= capability.numbers:
+        return
+    if newest.major == capability.major:
+        cudas = series(str(cuda) for cuda in sorted({build.cuda for build in fit if build.cuda is not None}))
+        yield (
+            f"on {gpu}, {one.title} {one.exact} warns that it supports compute capability {newest} at most: code for "
+            f"{newest} runs on {capability}, so its builds for CUDA {cudas} do"
         )
 
 

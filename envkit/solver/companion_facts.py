@@ -12,6 +12,7 @@ from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.solver.release_spans import releases_of
 from envkit.solver.request import Companion, FrameworkRequest, Request
+from envkit.solver.software_notes import beside_of, notes_of
 from envkit.tables.pairs import PackagePair, PackageWheels
 from envkit.tables.rows import FrameworkBuild, framework_title, os_title
 
@@ -30,6 +31,7 @@ def companion_facts(framework: FrameworkRequest, builds: list[FrameworkBuild], r
     releases = releases_of(wanted)
     package = _PACKAGES.get(framework.name)
     exact = framework.spec.exact if framework.spec is not None else None
+    yield from notes_of(framework.name, f"=={exact}" if exact is not None else "", beside_of(request, None))
     if package is not None and exact is not None and releases:
         yield from _made_for(framework.name, package, releases[-1], request)
     if framework.companions:
@@ -37,8 +39,6 @@ def companion_facts(framework: FrameworkRequest, builds: list[FrameworkBuild], r
 
 
 def _of_companions(framework: FrameworkRequest, exact: Version | None, request: Request) -> Iterator[str]:
-    from envkit.solver.software_notes import beside_of, notes_of
-
     for companion in framework.companions:
         spec = f"=={companion.release}" if companion.release else companion.asked
         torch = exact if framework.name == "pytorch" else None

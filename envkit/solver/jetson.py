@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.sentences import series
+from envkit.base.versions import VersionSpec
 from envkit.compat.gpu import gpu_runs_cuda
+from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
@@ -24,7 +26,10 @@ _FROM_JETPACK = (
 _THOR = "A Jetson Thor runs the packages for Arm servers; CUDA, the driver, and the operating system come from JetPack"
 _SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
 _ON_THE_BOARD = "On the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
-_GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
+_GUIDES = {
+    "pytorch": "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html",
+    "tensorflow": "https://docs.nvidia.com/deeplearning/frameworks/install-tf-jetson-platform/index.html",
+}
 _IN_JETPACK = "tensorrt"
 _CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
 
@@ -82,7 +87,16 @@ def _wheels(request: Request) -> Iterator[str]:
                 what = f"no wheel of {framework} is on record for it (compile that on the board), the newest is {what},"
                 yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
             else:
-                yield f"{what} for {where}: {_installing(row)}"
+                yield f"{what} for {where}{_beside(row)}: {_installing(row)}"
+
+
+def _beside(row: JetsonWheel) -> str:
+    """The torchvision that is made for a PyTorch, in words; '' for other frameworks."""
+    if row.framework != "pytorch":
+        return ""
+    spec = VersionSpec.parse(f"=={row.version}")
+    found = newest_beside(pairs_by_package().get("torchvision", ()), {"torch": (f"torch=={row.version}", spec)})
+    return f" (torchvision {found} goes with it)" if found else ""
 
 
 def _is_meant(row: JetsonWheel, framework: FrameworkRequest) -> bool:
@@ -178,5 +192,7 @@ def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Confl
         if framework.name == _IN_JETPACK:
             detail += "the board has the one that is part of its JetPack"
         else:
-            detail += f"those built for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
+            guide = _GUIDES.get(framework.name)
+            places = f"at {guide} and in the containers of {_CONTAINERS}" if guide else f"in {_CONTAINERS}"
+            detail += f"those built for JetPack are {places}"
         yield Conflict((str(framework), f"gpu {board}"), detail, row.sources if row else ())

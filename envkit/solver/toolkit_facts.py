@@ -8,7 +8,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.cuda_line import toolkits_of
-from envkit.compat.driver import compat_branches, driver_floors, first_branch_floor
+from envkit.compat.driver import branch_of, compat_branches, driver_floors, first_branch_floor
 from envkit.compat.gpu import ToolkitMatch, cuda_match, cuda_span, target_span
 from envkit.compat.tables import Tables
 from envkit.solver.request import Request, TargetGpu
@@ -22,6 +22,7 @@ def toolkit_facts(request: Request, tables: Tables) -> Iterator[str]:
     """Sentences about the CUDA of a request."""
     for gpu in request.gpus:
         yield from _compiling_for(gpu, request, tables)
+    yield from _of_driver(request, tables)
     yield from _in_containers(request, tables)
     yield from _host_compilers(request, tables)
 
@@ -44,6 +45,23 @@ def _compiling_for(gpu: TargetGpu, request: Request, tables: Tables) -> Iterator
     last = f", the last is {runs[1]}" if runs[1] not in (None, tables.toolkits[-1].release) else ""
     shown = "" if request.frameworks else "; nvidia-smi shows the CUDA of the driver, not that of nvcc"
     yield f"the first CUDA that compiles for {gpu.called} is {targets[0]}{last}{older}{shown}"
+
+
+# ---- the driver
+
+
+def _of_driver(request: Request, tables: Tables) -> Iterator[str]:
+    """The CUDA that the driver was made for, where the one asked for is newer."""
+    asked, driver = request.cuda.exact if request.cuda is not None else None, request.driver
+    branch = branch_of(driver, tables, request.platform) if driver is not None else None
+    own = branch.driver_cuda_version if branch is not None else None
+    if asked is None or own is None or asked.line <= own.line:
+        return
+    if all(cuda_match(gpu.compute_capability, own, tables).runs is not False for gpu in request.gpus):
+        yield (
+            f"driver {driver} is of the branch that came with CUDA {own}: images and packages for CUDA {own} run on it "
+            "without further conditions"
+        )
 
 
 # ---- containers

@@ -68,6 +68,7 @@ class CompanionBuilds:
     architectures: tuple[str, ...]  # x86_64; none: not known
     torch_index: bool  # PyTorch's own index has it for each CUDA; otherwise it is made for the default index's torch
     other_cudas: tuple[Version, ...]  # CUDAs whose torch does as well, though the default index has another
+    min_glibc: Version | None  # that the Linux wheels of the default index ask for; None: not known
     sources: tuple[str, ...]
 
 
@@ -140,6 +141,18 @@ class MisleadingPackage:
     """A name that the default index does not have, or has as something else than people mean by it."""
 
     package: str
+    because: str
+    instead: str
+    sources: tuple[str, ...]
+
+
+@table("package_ends.csv", "package")
+@record
+class PackageEnd:
+    """A name that gets no more releases, where others of its project go on."""
+
+    package: str
+    last: Version  # release line
     because: str
     instead: str
     sources: tuple[str, ...]

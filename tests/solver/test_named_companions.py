@@ -233,8 +233,9 @@ def test_the_tensorrt_of_a_board_is_for_its_python() -> None:
 
 def test_the_last_tensorrt_for_a_gpu_is_told() -> None:
     plan = _plan("tensorrt", gpus=("Tesla V100",))
-    assert "the last TensorRT release that supports the Tesla V100 (sm_70) is 10.4.0; 10.5.0 and newer need" in " ".join(
-        plan.background
+    assert (
+        "the last TensorRT release that supports the Tesla V100 (sm_70) is 10.4.0; 10.5.0 and newer need"
+        in " ".join(plan.background)
     )
     assert not any(
         "the last TensorRT release" in line for line in _plan("tensorrt", gpus=("GeForce RTX 4090",)).background

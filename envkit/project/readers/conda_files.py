@@ -20,6 +20,8 @@ _CUDA_BUILD = regex(r"cuda_?(\d{1,2}\.\d{1,2}|\d{2,3})")
 _CPU_BUILD = regex(r"(?:^|_)cpu(?:_|$)")
 _FILE = regex(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+?)(?:\.conda|\.tar\.bz2)")
 _PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "windows": "win-64"}
+_LINUX = ("linux", "linux-64", "unix")
+_GPU_PACKAGES = ("pytorch-gpu", "tensorflow-gpu")  # of conda-forge, which require a build for CUDA
 _FRAMEWORKS = ("pytorch", "pytorch-gpu", "libtorch", "tensorflow", "tensorflow-gpu", "jaxlib", "cupy")
 
 
@@ -192,13 +194,23 @@ def read_pixi(document: Mapping[str, Any], lines: Lines, kind: str = "pixi.toml"
     tables = {"": document, **{name: mapping(one) for name, one in mapping(document.get("feature")).items()}}
     for group, table in tables.items():
         targets = mapping(table.get("target"))
-        for part in (table, *(mapping(targets.get(name)) for name in ("linux", "linux-64", "unix"))):
+        for part in (table, *(mapping(targets.get(name)) for name in _LINUX)):
             found += _conda_table(mapping(part.get("dependencies")), channels, lines, group)
             found += _pypi_table(mapping(part.get("pypi-dependencies")), document, lines, group)
     items, unread = sorted_out(found)
     floor = Version.find(str(_cuda_of(document)))
     extras = tuple(name for name in tables if name)
-    return _with_python(Manifest(kind, items, unread, driver_cuda=floor, extras=extras))
+    apart = () if floor else tuple(one for table in tables.values() for one in _undeclared(table, lines))
+    return _with_python(Manifest(kind, items, unread, driver_cuda=floor, undeclared=apart, extras=extras))
+
+
+def _undeclared(table: Mapping[str, Any], lines: Lines) -> Iterator[Unread]:
+    """The packages that pixi takes only on a system with CUDA, where a feature does not say that it has one."""
+    targets = mapping(table.get("target"))
+    for part in (table, *(mapping(targets.get(name)) for name in _LINUX)) if not _cuda_of(table) else ():
+        for name, value in mapping(part.get("dependencies")).items():
+            if "cuda" in str(mapping(value).get("build", "")) or name in _GPU_PACKAGES:
+                yield Unread(lines.key(name), name)
 
 
 def _cuda_of(document: Mapping[str, Any]) -> object:

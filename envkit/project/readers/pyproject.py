@@ -71,6 +71,7 @@ def _with_pixi(manifest: Manifest, pixi: Mapping[str, Any], lines: Lines) -> Man
         unread=(*manifest.unread, *also.unread),
         python=also.python,
         driver_cuda=also.driver_cuda,
+        undeclared=also.undeclared,
         extras=None if manifest.extras is None else (*manifest.extras, *(also.extras or ())),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from envkit._startup.records import record, replace
 from envkit.base.errors import SourceError
 from envkit.base.names import normalized
+from envkit.compat.prebuilt_wheels import holds_no_framework
 from envkit.dockerfile.packages import Places
 from envkit.dockerfile.requirement_lists import list_lines
 from envkit.project.model import Beside, Item, Manifest, Unread
@@ -103,7 +104,7 @@ def _places(options: list[_Option]) -> tuple[Places, int]:
     more = [one for one in options if one.name in _MORE]
     url, others = (index[-1].value if index else ""), " ".join(one.value for one in more)
     nightly = any(one.name == "--pre" for one in options) or "/nightly" in f"{url} {others}"
-    lines = [one.line for one in (*index[-1:], *more) if not one.file]
+    lines = [one.line for one in (*index[-1:], *more) if not (one.file or holds_no_framework(one.value))]
     return replace(NOWHERE, index=url, more=others, nightly=nightly), (lines[0] if len(lines) == 1 else 0)
 
 

@@ -1,0 +1,63 @@
+"""Which other releases of the packages next to a framework go with it, so that the framework can stay as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.base.names import normalized
+from envkit.compat.package_wheels import EVERY, has_wheel, place_of, pythons_at, wheels_of
+from envkit.compat.packages import requirement_of
+from envkit.dockerfile.clashes import Clash, clashes
+from envkit.dockerfile.companions_newest import loose_release
+from envkit.dockerfile.specifiers import pinned_release
+from envkit.project.choose import Chosen
+from envkit.project.model import Item
+from envkit.solver.query import Query
+
+
+def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]:
+    """Each package that clashes with a framework of the file, and the release of it that does not."""
+    frameworks = {wanted.package for wanted in have.builds}
+    changes = [_changed(clash, frameworks) for clash in clashes(one.package for one in have.items)]
+    told: set[str] = set()
+    for name, release, required in sorted(changes, key=lambda change: not change[2]):
+        one = have.item_of(name)
+        usable = bool(release) and name not in frameworks | told
+        if one is not None and usable and is_installable(name, release, query):
+            told.add(name)
+            yield one, release
+        if required:
+            told.add(required)
+    for one in have.items:
+        found = loose_in(one, have)
+        if found is not None:
+            yield one, found[1]
+
+
+def _changed(clash: Clash, frameworks: set[str]) -> tuple[str, str, str]:
+    """What is to change of a clash, to which release, and the package that requires just that one, which stays."""
+    name = normalized(clash.package.name)
+    line = requirement_of(clash.needs) if clash.needs else None
+    if line is not None and line.spec.exact and line.package not in frameworks:
+        return line.package, line.line.partition("==")[2], name
+    return name, clash.release, ""
+
+
+def loose_in(one: Item, have: Chosen) -> tuple[str, str, tuple[str, ...]] | None:
+    """For a package that is installed without regard to the torch next to it: its newest, the one for it, sources."""
+    torch = have.item_of("torch")
+    pin = pinned_release(torch.package.spec) if torch is not None and torch.package.tool == "pip" else None
+    return loose_release(one.package, pin, have.python) if pin is not None else None
+
+
+def is_installable(package: str, release: str, query: Query) -> bool:
+    """Whether the default index has a wheel of a release for the target, as far as that is known.
+
+    Where no Python is named, one for a single Python is as good as none.
+    """
+    rows, architecture = wheels_of(package, f"=={release}"), query.request.architecture
+    python = query.request.python.exact if query.request.python is not None else None
+    if python is None and rows:
+        pythons = {one for row in rows for one in pythons_at(row, place_of(query.packages, architecture))}
+        return len(pythons) > 1 or any(one.endswith(("+", EVERY)) for one in pythons)
+    return not rows or any(has_wheel(row, query.packages, architecture, python) for row in rows)

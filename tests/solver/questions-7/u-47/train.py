@@ -1,3 +1,0 @@
-import torch
-
-print(torch.cuda.get_device_name(0))
