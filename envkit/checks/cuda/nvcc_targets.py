@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
-from envkit.checks.cuda.nvcc_ages import DROPPED, capability_of_target, no_longer, not_yet, refused_target
+from envkit.checks.cuda.nvcc_ages import (
+    DROPPED,
+    capability_of_target,
+    in_place_of_native,
+    no_longer,
+    not_yet,
+    refused_target,
+)
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, run
@@ -106,7 +113,8 @@ def _newer_instead(
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     target = refused_target(environment, "nvcc-too-old-for-gpu") or not_yet(environment, matrix)
-    return _for_target(environment, matrix, target, dropped=False)
+    named_one = in_place_of_native(environment, matrix) if not target else None
+    return named_one or _for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
