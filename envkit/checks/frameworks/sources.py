@@ -86,11 +86,14 @@ def _only_cpu_index(environment: Environment, message: Message) -> Remedy:
     newest = ("--pre",) if nightly else ()
     return Remedy(
         "With --extra-index-url, pip searches PyPI as well, and takes from there what is newer, or what the index does "
-        f"not have for this Python ({digits[0]}.{digits[1:]}, by the file's name). Name the index with --index-url, so that nothing else is searched. If pip then "
-        "finds no version, the index has none for this Python: use a newer one.",
+        f"not have for this Python ({digits[0]}.{digits[1:]}, by the file's name). Name the index with --index-url, so "
+        "that nothing else is searched. If pip then finds no version, the index has none for this Python: use a newer "
+        "one.",
         (
             pip(first_python(environment), "uninstall", "-y", *TORCH_PACKAGES),
-            pip(first_python(environment), "install", *newest, *TORCH_PACKAGES, "--index-url", URL(_CPU_INDEX[nightly])),
+            pip(
+                first_python(environment), "install", *newest, *TORCH_PACKAGES, "--index-url", URL(_CPU_INDEX[nightly])
+            ),
         ),
     )
 
