@@ -40,7 +40,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
     r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"
     r"|(?<!nothing )(?<!--)(?:fails|failed|crash(?:es|ed|ing)|segfaults?|segmentation fault|core dumped)\b"
-    r"|(?:nvcc|ptxas|nvlink) fatal {1,6}:|g?make(?:\[\d{1,3}\])?: \*\*\* [^\n]{0,80}Error \d"
+    r"|(?:nvcc|ptxas|nvlink) fatal {1,6}:|g?make(?:\[\d{1,3}\])?: \*\*\* [^\n]{0,80}error \d"
     r"|modules? (?:is|are|was)(?:n'?t| not) (?:being )?(?:loaded|found|built)\b"
     r"|virtual package (?:is|was)(?:n'?t| not) (?:found|detected)\b"
     r"|(?:makes?|made) (?:the|my|our) (?:\w{1,12} )?(?:system|machine|computer|pc|desktop|driver) (?:\w{1,9} )?"
