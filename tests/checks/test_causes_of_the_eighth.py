@@ -6,7 +6,8 @@ import pytest
 
 from envkit.checks.engine.findings import Status
 from tests.checks.remedies_given import REPORTS
-from tests.checks.test_remedies_suited import findings_of, told
+from tests.checks.software import findings_of
+from tests.checks.test_remedies_suited import told
 
 _DRIVERLESS = "RuntimeError: Found no NVIDIA driver on your system."
 _ARCHS = (
