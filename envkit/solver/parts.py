@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS_DRIVERS, WSL
 from envkit.solver.request import Request
+from envkit.tables.rows import framework_title
+
+_IN_WORDS = {"gpu": "the ", "python": "Python ", "cuda": "CUDA ", "cudnn": "cuDNN ", "driver": "driver "}
 
 
 @record
@@ -21,6 +24,15 @@ class Part:
 def parts_of(request: Request) -> tuple[Part, ...]:
     """Every part of a request that could be in the way of a plan."""
     return tuple(_parts(request))
+
+
+def part_in_words(label: str) -> str:
+    """A part's label in a sentence: `Python 3.8` of `python 3.8`, `PyTorch 2.6` of `pytorch==2.6`."""
+    option, _, value = label.partition(" ")
+    if option in _IN_WORDS and value:
+        return f"{_IN_WORDS[option]}{value}"
+    name, comparison, version = label.partition("==")
+    return f"{framework_title(name)} {version}" if comparison else framework_title(name)
 
 
 def _parts(request: Request) -> Iterator[Part]:

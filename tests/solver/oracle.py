@@ -405,7 +405,8 @@ class Oracle:
     @cached_property
     def breaks(self) -> list[tuple[Requirement, Requirement]]:
         """Releases of one package, and of another next to which they are known not to work."""
-        return [(Requirement(row.package + row.versions), Requirement(row.beside)) for row in read(PackageBreak)]
+        rows = ((row.package + row.versions, row.beside) for row in read(PackageBreak) if row.beside)
+        return [(Requirement(package), Requirement(beside)) for package, beside in rows]
 
     def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:
         """What the package requires of CUDA libraries on x86_64 Linux; None where that is unknown."""

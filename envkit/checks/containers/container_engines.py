@@ -105,7 +105,7 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
 def _on_node(environment: Environment) -> Remedy:
     """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is named."""
     engine = _docker(environment)
-    told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there")
+    told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there", "detail-toolkit-used")
     there = (
         bool(told)
         or environment.containers.container_toolkit.known

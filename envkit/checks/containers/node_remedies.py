@@ -57,7 +57,7 @@ def by_runtime_class(environment: Environment) -> Remedy | None:
     if not title:
         return None
     known = environment.containers.container_toolkit.known or seen(
-        environment, "docker-no-nvidia-runtime", "detail-runtime-there", "detail-toolkit-there"
+        environment, "docker-no-nvidia-runtime", "detail-runtime-there", "detail-toolkit-there", "detail-toolkit-used"
     )
     first = "" if known else "Install the NVIDIA Container Toolkit on the node. "
     return remedy(

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.toolkit import build_nvcc, toolkits
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -21,13 +24,34 @@ _TARGET = regex(r"(\d{1,2})(\d)")
 
 def refused_target(environment: Environment, check_id: str) -> str:
     """The target that the messages of a check name, as `70`; '' where they name none."""
-    return named(seen(environment, check_id), "arch") or ""
+    return (named(seen(environment, check_id), "arch") or "").replace(".", "")
 
 
 def capability_of_target(target: str) -> ComputeCapability | None:
     """The compute capability of a target such as `70`, None for a word that is none."""
     number = _TARGET.match(target)
     return ComputeCapability(int(number[1]), int(number[2])) if number else None
+
+
+def in_place_of_native(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """What to write where an nvcc does not know `native`, but the target of the GPUs; None for any other refusal."""
+    from envkit.compat.gpu import target_span
+
+    owns = sorted({own.numbers for _, own in capable_gpus(environment, matrix)})
+    place = build_nvcc(environment)
+    if not owns or not seen(environment, "nvcc-too-old-for-gpu", "native"):
+        return None
+    firsts = [target_span(ComputeCapability(*own), matrix)[0] for own in owns]
+    if place is not None and any(first is None or first > place[0] for first in firsts):
+        return None
+    targets = " and ".join(f"sm_{major}{minor}" for major, minor in owns)
+    return Remedy(
+        f"nvcc knows the word native only from CUDA {limit('nvcc-with-native')} on; it knows this GPU's own target, "
+        f"{targets}. Write that where the word stands (-arch={targets.split()[0]}; the command lists the places), or "
+        f"pass -DCMAKE_CUDA_ARCHITECTURES={targets.split()[0][3:]} to CMake, and build again in a fresh directory. Or "
+        "build with a newer toolkit; several can be installed side by side.",
+        (fixed("grep -rn native Makefile CMakeLists.txt"),),
+    )
 
 
 def not_yet(environment: Environment, matrix: Matrix) -> str:

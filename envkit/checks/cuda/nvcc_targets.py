@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
-from envkit.checks.cuda.nvcc_ages import DROPPED, no_longer, not_yet, refused_target
+from envkit.checks.cuda.nvcc_ages import (
+    DROPPED,
+    in_place_of_native,
+    no_longer,
+    not_yet,
+    refused_target,
+)
 from envkit.checks.cuda.target_remedies import for_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
@@ -108,7 +114,8 @@ def _newer_instead(
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     target = refused_target(environment, "nvcc-too-old-for-gpu") or not_yet(environment, matrix)
-    return for_target(environment, matrix, target, dropped=False)
+    named_one = in_place_of_native(environment, matrix) if not target else None
+    return named_one or for_target(environment, matrix, target, dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:

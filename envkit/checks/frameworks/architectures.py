@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.ask import capability_of, framework_of, tells_framework
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
@@ -20,7 +21,7 @@ from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replac
 from envkit.checks.frameworks.compiled import compiled_extension, compiled_program, hide_gpus, of_newer_nvrtc
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.frameworks.on_torch import newer_vllm
-from envkit.checks.gpu.gpus import SeenGpu
+from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
 from envkit.model.observed import is_told
@@ -328,12 +329,26 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     exact = tuple(message for message in newer if message.values)
     told = [ComputeCapability.parse(text) for each in exact if (text := capability_of([each]))]
     owns = told or [own for _, own in capable_gpus(environment, matrix)]
+    if not dropped and newer and _compiled_for_later(newer, told or _possible(environment, matrix)):
+        return newer if id == _DROPPED else ()
     if not dropped and newer and (told or not exact) and _left_out(owns, matrix):
         return newer if id == _DROPPED else ()
     if id == _DROPPED:
         return dropped
     below = {message.values.get("capability") for message in dropped}
     return tuple(message for message in exact if capability_of([message]) not in below) if dropped else newer
+
+
+def _possible(environment: Environment, matrix: Matrix) -> list[ComputeCapability]:
+    """What the GPUs can have, where one name is that of several chips."""
+    return [model.compute_capability for gpu in seen_gpus(environment, matrix) for model in gpu.models]
+
+
+def _compiled_for_later(messages: tuple[Message, ...], owns: list[ComputeCapability]) -> bool:
+    """Whether the flags of the build that the text shows are all for later GPUs than each of these."""
+    flags = [text for each in messages if (text := each.values.get("built") or each.values.get("only"))]
+    built = [own for text in flags if text.isdigit() and (own := capability_of_target(text)) is not None]
+    return bool(built and owns) and max(own.numbers for own in owns) < min(own.numbers for own in built)
 
 
 def _beside_range(message: Message) -> int:

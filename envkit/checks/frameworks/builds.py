@@ -38,7 +38,6 @@ from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import Observed
 from envkit.tables.codes import limit
-from envkit.tables.rows import framework_title
 
 if TYPE_CHECKING:
     from envkit.solver.model import Choice, NoPlan, Plan
@@ -362,8 +361,10 @@ def _exactly(version: Version | None) -> VersionSpec | None:
 
 def _refusal(title: str, plan: Plan | NoPlan) -> str:
     """What is against every build, and the nearest change that would do."""
+    from envkit.solver.parts import part_in_words
+
     conflicts = getattr(plan, "conflicts", ())
-    parts = [_named(part) for part in conflicts[0].between] if conflicts else []
+    parts = [part_in_words(part) for part in conflicts[0].between] if conflicts else []
     against = f": {series(parts)} do not go together" if len(parts) > 1 else ""
     ways = [
         f"{way.gain} ({' '.join(f'--{option} {value}' for option, value in way.changes.items())})"
@@ -372,18 +373,6 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
     ][:2]
     nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
     return f"envkit knows of no {title} build that works on this machine as is{against}.{nearest}"
-
-
-_PARTS = {"gpu": "the ", "python": "Python ", "cuda": "CUDA ", "cudnn": "cuDNN ", "driver": "driver "}
-
-
-def _named(part: str) -> str:
-    """A part of a request in a sentence: `Python 3.8` of `python 3.8`."""
-    option, _, value = part.partition(" ")
-    if option in _PARTS and value:
-        return f"{_PARTS[option]}{value}"
-    name, comparison, version = part.partition("==")
-    return f"{framework_title(name)} {version}" if comparison else framework_title(name)
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

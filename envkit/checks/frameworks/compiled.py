@@ -21,7 +21,7 @@ from envkit.checks.engine.command import (
 )
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_container, managed_by, managers
-from envkit.checks.engine.messages import said, seen
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import Installed, for_this_machine, named_python, pip, release
 from envkit.model import Environment
@@ -190,6 +190,15 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         "A prebuilt program needs a different build: if its release has several, use the one for an older CUDA or "
         "the plain one; otherwise, use a release whose notes list this GPU."
     )
+    own = seen(environment, "arch-newer-than-build", "own-flags")
+    if not number and (flag := named(own, "only") or named(own, "built")):
+        return Remedy(
+            f"The build's own flags name sm_{flag}, and this card has another compute capability: the first command "
+            "prints it (on an old driver, the deviceQuery sample of CUDA does). Change the flag in the file that the "
+            "second command finds, so that 3.0 becomes sm_30; a CMake option does not override it. Then delete the "
+            "build directory and build again, with a toolkit that still knows that target.",
+            steps(environment, "own-flags"),
+        )
     if not number:
         return Remedy(
             f"{ready} To compile it yourself, use a fresh build directory and pass this GPU's target, to CMake with "

@@ -16,8 +16,8 @@ from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import first_python, installs, pip
-from envkit.model import Environment
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, installs, judged, pip
+from envkit.model import Environment, Message
 from envkit.tables.codes import limit as limit_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _INDEX_ID = "package-index-wrong"
 _TAGGED = regex(r"==(?P<version>\d{1,2}(?:\.\d{1,3}){1,2})\+cu(?P<cuda>\d{2,3})")
+_CPU_INDEX = {
+    False: "https://download.pytorch.org/whl/cpu",
+    True: "https://download.pytorch.org/whl/nightly/cpu",
+}
 _CUDA_OF_BUILD = regex(r"[-_]cuda_?(?P<major>\d{2})\.?(?P<minor>\d)(?!\d)")
 
 
@@ -73,6 +77,34 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
         f"line: `--extra-index-url {row.index_url}`.",
         (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
+
+
+def _only_cpu_index(environment: Environment, message: Message) -> Remedy:
+    """pip prefers no index: of all that it searches, it takes the newest release that has a file for the Python."""
+    digits = message.values["python"]
+    nightly = bool(message.values.get("nightly"))
+    newest = ("--pre",) if nightly else ()
+    return Remedy(
+        "With --extra-index-url, pip searches PyPI as well, and takes from there what is newer, or what the index does "
+        f"not have for this Python ({digits[0]}.{digits[1:]}, by the file's name). Name the index with --index-url, so "
+        "that nothing else is searched. If pip then finds no version, the index has none for this Python: use a newer "
+        "one.",
+        (
+            pip(first_python(environment), "uninstall", "-y", *TORCH_PACKAGES),
+            pip(
+                first_python(environment), "install", *newest, *TORCH_PACKAGES, "--index-url", URL(_CPU_INDEX[nightly])
+            ),
+        ),
+    )
+
+
+def _python_without(environment: Environment, matrix: Matrix, spec: str) -> Version | None:
+    """The Python of the text, if that build of PyTorch has no wheel for it on any index."""
+    version = Version.find(spec)
+    rows = [row for row in matrix.builds("pytorch") if row.version == version]
+    built = {python for row in rows for python in row.pythons}
+    owns = {python.version.release(2) for python in judged(environment) if python.version is not None}
+    return min(owns) if built and owns and owns.isdisjoint(built) else None
 
 
 def _override(environment: Environment, matrix: Matrix) -> Remedy:
@@ -149,8 +181,21 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
             remedy=_EXPLICIT,
         )
         return
+    if beside := seen(environment, _INDEX_ID, "cpu-index-beside"):
+        yield _NO_INDEX.found(
+            message_evidence(environment, beside),
+            title="pip took torch from PyPI, whose builds are for CUDA, and not from the index for the CPU",
+            impact="The package and its CUDA libraries take gigabytes that a CPU does not need; it runs there all the "
+            "same.",
+            remedy=_only_cpu_index(environment, beside[0]),
+        )
+        return
     if elsewhere := [message for message in asked if message.values.get("spec")]:
         spec = elsewhere[0].values["spec"]
+        if python := _python_without(environment, matrix, spec):
+            words = f"no index has torch{spec} for Python {python}"
+            yield skip(words, evidence=message_evidence(environment, elsewhere))
+            return
         yield _NO_INDEX.found(
             message_evidence(environment, elsewhere),
             title=f"Only PyTorch's own index has {elsewhere[0].values['package']}{spec}, and it was not searched",

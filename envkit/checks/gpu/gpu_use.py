@@ -92,7 +92,8 @@ def _license(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
-        "/etc/nvidia/gridd.conf must match the license.",
+        "/etc/nvidia/gridd.conf must match the license. A trial needs such a server and token, too; the clocks of the "
+        "server, the host, and the guest must agree.",
         "license",
     )
 

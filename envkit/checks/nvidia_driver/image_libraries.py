@@ -1,11 +1,17 @@
-"""Driver libraries that an image of Apptainer or a package of Nix brings, found before those of the host."""
+"""Driver libraries that are not the system's own: of a container, an image of Apptainer, or a package of Nix."""
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import PATH, Word, export, fixed, run
+from envkit.checks.engine.command import NAME, PATH, Word, export, fixed, run
+from envkit.checks.engine.evidence import driver_lives_elsewhere
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
+
+_MISMATCH = "driver-library-mismatch"
 
 _OF_HOST = "/.singularity.d/libs"  # where --nv puts the host's driver
 _OF_IMAGE = "/usr/local/nvidia"
@@ -62,3 +68,41 @@ def _set_to(folders: tuple[str, ...]) -> tuple[Word, ...]:
     """What --env takes as one word."""
     path = PATH(":".join(folders))
     return (f"LD_LIBRARY_PATH={path}" if isinstance(path, str) else path,)
+
+
+def not_of_the_system(environment: Environment) -> Remedy | None:
+    """The remedy where the libraries are not the system's own, but a container's or a package manager's beside it."""
+    if "lxd" in managers(environment):
+        return _same_in_lxd(environment)
+    if "apptainer" in managers(environment):
+        return host_libraries_first(environment)
+    if seen(environment, _MISMATCH, "detail-in-container", "detail-in-container-chinese"):
+        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
+    if seen(environment, _MISMATCH, "detail-nix"):
+        return without_those_of_nix(environment)
+    if not driver_lives_elsewhere(environment):
+        return None
+    return Remedy(
+        "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
+        "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
+        "container."
+    )
+
+
+def _same_in_lxd(environment: Environment) -> Remedy:
+    """The container has libraries of its own, of another version than the host's module: no reload changes that."""
+    module = environment.driver.kernel_module.value
+    own = f" {module}" if module is not None else ""
+    name = named(seen(environment, _MISMATCH, "detail-lxd"), "container") or "CONTAINER"
+    return Remedy(
+        f"The driver libraries in the LXD container must have exactly the version of the host's module{own}. In the "
+        "container, remove its own driver packages (nvidia-NNN, libnvidia-*); then let LXD pass the host's libraries "
+        "through, as below. An older LXD does not have this setting: in that case, upgrade the driver package on the "
+        "host as well, so that both have the same version, and reboot the host. Reloading modules or rebooting alone "
+        "does not help. Run this on the host; restarting the container stops everything in it.",
+        (
+            run("lxc", "config", "set", NAME(name), "nvidia.runtime", "true"),
+            run("lxc", "restart", NAME(name)),
+            run("lxc", "exec", NAME(name), "--", "nvidia-smi"),
+        ),
+    )

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, run
-from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked, unseen
+from envkit.checks.engine.evidence import NO_PCI_GPU, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import QUEUES, appliance, managed_by, managers
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -28,12 +27,7 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import (
-    COUNTERS_OF_CLUSTER,
-    OWN_OF_CONTAINER,
-    host_libraries_first,
-    without_those_of_nix,
-)
+from envkit.checks.nvidia_driver.image_libraries import COUNTERS_OF_CLUSTER, not_of_the_system
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.checks.nvidia_driver.stale_libraries import without_package
 from envkit.model import Environment, MachineKind, Message, Problem
@@ -48,7 +42,7 @@ _COLLECT = ("bug-report", "reboot")
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
-    if elsewhere := _not_of_the_system(environment):
+    if elsewhere := not_of_the_system(environment):
         return elsewhere
     if own := without_package(environment):
         return own
@@ -62,25 +56,6 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
             return _user_space(environment, max(_on_disk(environment)))
         return _reinstall(environment)
     return _reload(environment)
-
-
-def _not_of_the_system(environment: Environment) -> Remedy | None:
-    """The remedy where the libraries are not the system's own, but a container's or a package manager's beside it."""
-    if "lxd" in managers(environment):
-        return _same_in_lxd(environment)
-    if "apptainer" in managers(environment):
-        return host_libraries_first(environment)
-    if seen(environment, "driver-library-mismatch", "detail-in-container", "detail-in-container-chinese"):
-        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
-    if seen(environment, "driver-library-mismatch", "detail-nix"):
-        return without_those_of_nix(environment)
-    if not driver_lives_elsewhere(environment):
-        return None
-    return Remedy(
-        "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
-        "libraries out of the image. If the host itself has mismatched versions, fix that there and restart the "
-        "container."
-    )
 
 
 def _one_module(environment: Environment, message: Message) -> Remedy:
@@ -214,25 +189,6 @@ def _on_disk(environment: Environment) -> set[Version]:
 def _disk(environment: Environment) -> list[Evidence]:
     versions = ", ".join(map(str, sorted(_on_disk(environment))))
     return [known(environment, "kernel.module_files", versions)] if versions else []
-
-
-def _same_in_lxd(environment: Environment) -> Remedy:
-    """The container has libraries of its own, of another version than the host's module: no reload changes that."""
-    module = environment.driver.kernel_module.value
-    own = f" {module}" if module is not None else ""
-    name = named(seen(environment, _MISMATCH.id, "detail-lxd"), "container") or "CONTAINER"
-    return Remedy(
-        f"The driver libraries in the LXD container must have exactly the version of the host's module{own}. In the "
-        "container, remove its own driver packages (nvidia-NNN, libnvidia-*); then let LXD pass the host's libraries "
-        "through, as below. An older LXD does not have this setting: in that case, upgrade the driver package on the "
-        "host as well, so that both have the same version, and reboot the host. Reloading modules or rebooting alone "
-        "does not help. Run this on the host; restarting the container stops everything in it.",
-        (
-            run("lxc", "config", "set", NAME(name), "nvidia.runtime", "true"),
-            run("lxc", "restart", NAME(name)),
-            run("lxc", "exec", NAME(name), "--", "nvidia-smi"),
-        ),
-    )
 
 
 def _reload(environment: Environment) -> Remedy:

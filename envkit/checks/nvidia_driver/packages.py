@@ -11,13 +11,13 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, only_shown, seen
+from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.stale_libraries import without_package, without_stale
-from envkit.model import Environment, Problem, SystemPackage
+from envkit.model import Environment, Message, Problem, SystemPackage
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -215,6 +215,23 @@ def _package_evidence(environment: Environment, packages: tuple[SystemPackage, .
     return known(environment, "packages", ", ".join(f"{p.name} {p.version} {p.origin}".strip() for p in packages[:4]))
 
 
+def _one_release_behind(environment: Environment, behind: tuple[Message, ...]) -> Outcome:
+    """Where a repository has one package of the driver in an older release than the others, or another repository."""
+    package, release = named(behind, "package") or "", named(behind, "here") or ""
+    return _MIXED.found(
+        message_evidence(environment, behind),
+        title=f"{package} is of another driver release ({release}) than the rest",
+        remedy=remedy(
+            environment,
+            f"Keep every package of the driver, libraries and module, at one release that all of them have: {release}, "
+            f"until {package} is updated, and from one repository only. Go back to it where something newer is "
+            "installed already, reboot, and hold the packages there as below. Remove the hold once the module's "
+            "package has caught up, and upgrade all of them together.",
+            "hold",
+        ),
+    )
+
+
 @check(
     _MIXED,
     layer=Layer.KERNEL_MODULE,
@@ -246,6 +263,8 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
             title=f"Only partly installed: {many(len(broken), 'driver package')}",
             remedy=remedy(environment, _FINISH, "finish-packages"),
         )
+    elif behind := seen(environment, _MIXED.id, "told-behind"):
+        yield _one_release_behind(environment, behind)
     elif reported := _MIXED.reported(environment):
         yield reported
     elif sources := _module_sources(packages):

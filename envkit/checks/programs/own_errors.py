@@ -105,6 +105,7 @@ told_by_program(
     A wrong address ends the program's CUDA context; the driver may log Xid 13 or 31, which also points to the program.
     """,
     rank=2,
+    explained_by=("cuda-broken-after-suspend",),
     references=threads("pytorch/pytorch#42077"),
 )
 told_by_program(
