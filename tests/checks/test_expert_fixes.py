@@ -92,7 +92,7 @@ def test_sockets_keep_theirs() -> None:
     ("more", "said"),
     [
         ("Driver Version: 550.127.05  CUDA Version: 12.4\n", "nvidia-fabricmanager-550=550.127.05-"),
-        ("", "/proc/driver"),
+        ("", "/sys/module/nvidia/version"),
     ],
 )
 def test_a_fabric_manager_that_is_missing_is_installed(more: str, said: str) -> None:

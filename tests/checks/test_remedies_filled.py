@@ -114,7 +114,7 @@ def test_nothing_is_invented_where_no_name_is_told() -> None:
         "Getting requirements to build wheel did not run successfully.\nModuleNotFoundError: No module named 'torch'\n",
         "build-isolation-hides-torch",
     )
-    assert len(hidden.commands) == 1 and "your own installation command" in hidden.summary
+    assert len(hidden.commands) == 1 and "your install command" in hidden.summary
 
 
 def test_a_word_of_a_sentence_is_no_container() -> None:

@@ -177,8 +177,8 @@ _LOCKED = "NCCL WARN Call to ibv_create_qp failed with error Cannot allocate mem
             "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0\n"
             "NCCL WARN Call to ibv_modify_qp failed with error Invalid argument\n",
             "nccl-wrong-interface",
-            ["NCCL_SOCKET_IFNAME"],
-            ["NCCL_IB_HCA"],
+            ["show_gids"],
+            ["together with InfiniBand ports"],
         ),
         (
             "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity)\n",

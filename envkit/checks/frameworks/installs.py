@@ -209,6 +209,8 @@ def numpy_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     row, version = build_of(environment, framework, matrix), release(framework.version)
     if row is not None or version is None or matrix.framework(framework.name) is None:
         return row.numpy if row is not None else None
+    if environment.system.machine_kind.value is MachineKind.JETSON:  # whose wheels are NVIDIA's own
+        return None
     bounds = {other.numpy for other in matrix.builds(framework.name) if other.version == version}
     return bounds.pop() if len(bounds) == 1 else None
 

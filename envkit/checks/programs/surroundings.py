@@ -48,8 +48,9 @@ told_by_program(
         "source-without-submodules",
         "The source tree lacks its submodules",
         impact="The build finds no headers of the libraries that the project brings along (CUTLASS, fmt, pybind11).",
-        remedy="A download as ZIP, or a clone without --recursive, leaves their folders empty. In the clone, run the "
-        "command below, delete the build folder, and build again. A ZIP has to be replaced by a clone.",
+        remedy="A ZIP download, or a clone without --recursive, leaves their folders empty. Fetch them in the clone "
+        "(git submodule update --init --recursive), delete the build folder, and build again. Replace a ZIP download "
+        "by a clone.",
         steps=(fixed("git submodule update --init --recursive"),),
     ),
     doc="""The folders of a project's submodules have contents.
