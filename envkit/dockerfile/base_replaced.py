@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -10,7 +10,7 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.pairs import pair_agrees
+from envkit.compat.pairs import is_bounded, pair_agrees, required
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
@@ -18,6 +18,7 @@ from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.stops_python import ELSEWHERE
+from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkImage, framework_title
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
                 releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()
-            verdict = pair_agrees(releases, wanted, there, where="in the base image")
+            verdict = pair_agrees(_chosen(releases, there), wanted, there, where="in the base image")
             if verdict.status == "fail":
                 yield finding(
                     faults.REQUIREMENTS_CLASH,
@@ -86,6 +87,12 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                     sources=verdict.sources,
                 )
                 return
+
+
+def _chosen(releases: tuple[PackagePair, ...], there: Mapping[str, object]) -> tuple[PackagePair, ...]:
+    """Of releases that pip may take those that hold what is there, if any do: they are newer than those that do not."""
+    holding = (row for row in releases if any(is_bounded(one.spec) for one in required(row) if one.package in there))
+    return tuple(holding) or releases
 
 
 def goes_into_the_base(step: Step) -> bool:

@@ -232,8 +232,8 @@ def test_a_package_for_another_system_has_a_way_even_where_its_release_is_open(
 @pytest.mark.parametrize(
     ("lines", "helps"),
     [
-        ("sglang[all]==0.4.6\ntorch==2.7.1", "Use sglang[all]==0.4.10.post2, the newest"),
-        ("sglang[srt]==0.4.6\ntorch==2.8.0", "Use sglang[srt]==0.5."),
+        ("sglang[all]==0.4.6\ntorch==2.7.1", "use sglang[all]==0.4.10.post2"),
+        ("sglang[srt]==0.4.6\ntorch==2.8.0", "use sglang[srt]==0.5."),
         ("sglang[all]==0.4.6\ntorch==2.6.0", None),
     ],
 )

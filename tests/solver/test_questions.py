@@ -122,7 +122,7 @@ def test_gpus_below_the_lowest_of_a_framework_are_refused(framework: str, gpu: s
 def test_pytorch_2_9_on_a_grace_hopper() -> None:
     plan = plan_of(ask("pytorch==2.9", gpus=("GH200 480GB",), architecture="aarch64"))
     (build,) = plan.choice.builds
-    assert build.package == "torch==2.9.1" and build.index_url == "https://download.pytorch.org/whl/cu128"
+    assert build.package == "torch==2.9.1" and build.index_url == "https://download.pytorch.org/whl/cu130"
     assert status_of(plan, "gpu-runs-build") == {"ok"}
     refused = refusal_of(ask("pytorch==2.3", gpus=("GH200 480GB",), architecture="aarch64"))
     assert offers(refused, "framework")[0] == "pytorch==2.6.0"

@@ -195,8 +195,8 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         return Remedy(
             f"The build's own flags name sm_{flag}, and this card has another compute capability: the first command "
             "prints it (on an old driver, the deviceQuery sample of CUDA does). Change the flag in the file that the "
-            "second command finds, so that 3.0 becomes sm_30; a CMake option does not override it. Then delete the "
-            "build directory and build again, with a toolkit that still knows that target.",
+            "second command finds, so that it is sm_XY for compute capability X.Y; a CMake option does not override "
+            "it. Then delete the build directory and build again, with a toolkit that still knows that target.",
             steps(environment, "own-flags"),
         )
     if not number:
