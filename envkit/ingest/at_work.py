@@ -109,7 +109,7 @@ _LONGEST = 400  # lines of one answer
 _TRIES_LESS = regex(
     r"\b(?:trying|re-?try(?:ing)? with) (?:a )?(?:smaller |lower |half |reduced )?"
     r"(?:batch|chunk|tile|pool|size|resolution)"
-    r"|[,;] trying (?!(?:the )?CPU\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b"
+    r"|[,;] trying (?!(?:to|(?:the )?CPU)\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b"
     r"|(?:\.{2,3}|[:-]) ?ok(?:ay)?[.!]?$|\bre-?trying[.)]{0,3}$",
     re.IGNORECASE,
 )  # a search for the largest one, or for what fits
