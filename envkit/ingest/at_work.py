@@ -109,8 +109,8 @@ _LONGEST = 400  # lines of one answer
 _TRIES_LESS = regex(
     r"\b(?:trying|re-?try(?:ing)? with) (?:a )?(?:smaller |lower |half |reduced )?"
     r"(?:batch|chunk|tile|pool|size|resolution)"
-    r"|[,;] trying (?!(?:the )?CPU\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b|\busing (?:a )?smaller\b"
-    r"|(?:\.{2,3}|[:-]) ?ok(?:ay)?[.!]?$|\bre-?trying[.)]{0,3}$",
+    r"|[,;] trying (?!(?:to|(?:the )?CPU)\b)\w|\bswitching to (?:out-of-core|tiled|a smaller)\b"
+    r"|\busing (?:a )?smaller\b|(?:\.{2,3}|[:-]) ?ok(?:ay)?[.!]?$|\bre-?trying[.)]{0,3}$",
     re.IGNORECASE,
 )  # a search for the largest one, or for what fits
 _DETAIL = "detail-"  # what a remedy needs

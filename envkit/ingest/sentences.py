@@ -31,6 +31,7 @@ _ELSEWHERE = regex(
     r"|another (?:machine|pc|computer|box|laptop|server|node|person|user|team|ticket|issue|thread|report)"
     r"|(?:somebody|someone) else's"
     r"|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if I (?:had|buy|bought|get)"
+    r"|lying around|in (?:a|the|my) drawer|collecting dust"
     r"|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
     r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
     r"|(?:change|feature) request|(?:people|they|one|you) (?:needed|had) (?:to|the|a|an)\b)\b",

@@ -146,7 +146,7 @@ def _in_container(environment: Environment) -> bool:
     layer=Layer.PLACE,
     rank=10,
     any_of=("system.machine_kind", "messages"),
-    explained_by=("driver-capabilities-missing", "docker-no-nvidia-runtime"),
+    explained_by=("driver-capabilities-missing", "docker-no-nvidia-runtime", "no-gpu-on-pci"),
     fix="Start it with `--gpus all`, with `--device nvidia.com/gpu=all`, or with a GPU in the pod's resources.",
     references=threads("NVIDIA/nvidia-docker#904", "aws/deep-learning-containers#598"),
 )

@@ -112,7 +112,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     layer=Layer.LIBRARIES,
     rank=25,
     any_of=("pythons", "messages"),
-    explained_by=("libcudart-missing",),
+    explained_by=("libcudart-missing", "no-gpu-on-pci"),
     fix="Install the cuDNN wheel for the major version that the program needs, and make sure that the program finds "
     "it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),

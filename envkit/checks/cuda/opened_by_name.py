@@ -90,7 +90,7 @@ _JAX = Fault(
     tier="X",
     rank=12,
     any_of=("pythons", "messages"),
-    explained_by=("cpu-only-wheel", "cudnn-missing"),
+    explained_by=("cpu-only-wheel", "cudnn-missing", "no-gpu-on-pci"),
     of_missing_gpu=True,
     fix="Install tensorflow[and-cuda], which includes the libraries as wheels.",
     references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
@@ -151,7 +151,7 @@ def _same_names(wanted: Version, toolkit: Version) -> bool:
     tier="X",
     rank=13,
     any_of=("pythons", "messages"),
-    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime"),
+    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime", "no-gpu-on-pci"),
     fix="Remove CUDA directories from LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
     references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
 )

@@ -119,6 +119,7 @@ _OTHER_CUDA = Fault(
     layer=Layer.TOOLKIT,
     rank=10,
     explained_by=("nvcc-too-old-for-gpu", "toolkit-dropped-arch", "gcc-too-new-for-nvcc"),  # an nvcc that answered
+    of_cuda_alone=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
     fix="Install the toolkit of the same CUDA release as the framework, or a prebuilt wheel of the extension.",
     references=threads("facebookresearch/votenet#2", "pytorch/extension-cpp#26", "Jimver/cuda-toolkit#374"),

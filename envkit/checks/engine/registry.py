@@ -64,6 +64,7 @@ class Check:
     weighs_messages: bool = False  # it says itself what its messages are worth; the runner asks it alone
     excuses: bool = False  # where it only warns, what it explains is no failure either
     of_missing_gpu: bool = False  # it says that there is no GPU to use: no news where that is meant
+    of_cuda_alone: bool = False  # a GPU of another maker needs none of it: no failure of such a machine, nor its effect
     of_builds: bool = False  # only who compiles runs into it: no news in a text that states no failure
     between_gpus: bool = False  # what happens to one GPU explains it on another
 
@@ -106,6 +107,7 @@ def check(
     elsewhere: tuple[MachineKind, ...] = (),
     weighs_messages: bool = False,
     excuses: bool = False,
+    of_cuda_alone: bool = False,
     of_builds: bool = False,
     of_missing_gpu: bool = False,
     between_gpus: bool = False,
@@ -144,6 +146,7 @@ def check(
             elsewhere=elsewhere,
             weighs_messages=weighs_messages,
             excuses=excuses,
+            of_cuda_alone=of_cuda_alone,
             of_builds=of_builds,
             of_missing_gpu=of_missing_gpu,
             between_gpus=between_gpus,

@@ -94,7 +94,8 @@ def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Fin
 
 
 def _excused_by(causes: set[str], finding: Finding, check: Check) -> Finding:
-    told = check.layer is Layer.HEALTH and by_messages(finding.evidence)  # the health of a GPU that is not NVIDIA's
+    of_nvidia = check.layer is Layer.HEALTH or check.of_cuda_alone
+    told = of_nvidia and by_messages(finding.evidence)  # of a GPU that is not NVIDIA's
     follows = check.symptom or told
     cause = next((id for id in causes if id in check.explained_by or (follows and id != check.id)), None)
     if finding.status not in ((Status.FAIL, Status.WARN) if follows else (Status.FAIL,)) or cause is None:

@@ -302,7 +302,7 @@ def _belong_together(item: Installed, plugin: Distribution, jaxlib: Distribution
 @check(
     _NO_PLUGIN,
     layer=Layer.FRAMEWORK_BUILD,
-    explained_by=("jax-library-load", "ld-library-path-shadows-wheels", "nvjitlink-symbol"),
+    explained_by=("jax-library-load", "ld-library-path-shadows-wheels", "no-gpu-on-pci", "nvjitlink-symbol"),
     rank=17,
     of_missing_gpu=True,
     any_of=("pythons", "messages"),

@@ -20,6 +20,9 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-own": "apple",
     "mac-silicon": "apple",
     "homebrew": "apple",
+    "mac-chip": "apple",
+    "darwin": "apple",
+    "macos": "apple",
     "rocm-smi": "rocm",
     "rocm-card": "rocm",
     "rocm-radeon": "rocm",
@@ -28,11 +31,23 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "rx-mistyped": "amd",
     "amd-card": "amd",
     "amd-lspci": "amd",
+    "told-amd": "amd",
+    "form-amd": "amd",
+    "gfx": "amd",
+    "steam-deck": "amd",
     "ascend": "ascend",
     "arc": "arc",
+    "xpu": "arc",
     "intel": "processor",
+    "told-intel": "processor",
+    "form-intel": "processor",
     "intel-lspci": "processor",
+    "told-none": "processor",
+    "told-none-dedicated": "processor",
+    "told-none-abroad": "processor",
 }
+_OF_INTEL = ("intel", "told-intel", "form-intel")
+_TOLD_NONE = ("told-none", "told-none-dedicated", "told-none-abroad")  # who says that there is none asks for none
 _MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
 _PLACES = {
     "colab": (
@@ -126,9 +141,14 @@ def maker_of(environment: Environment) -> str:
     A processor's graphics are the whole of it only where somebody says so: a listing may lack a card that is broken.
     """
     vendor = _vendor(environment)
-    if vendor == "processor" and not environment.pci_gpus.known and seen(environment, "no-gpu-on-pci", "intel"):
+    if vendor == "processor" and not environment.pci_gpus.known and seen(environment, "no-gpu-on-pci", *_OF_INTEL):
         return "Intel's"
     return _MAKERS.get(vendor, "")
+
+
+def told_without(environment: Environment) -> bool:
+    """Whether it is whoever shows the machine who says that it has no GPU of NVIDIA's, and no listing."""
+    return not environment.pci_gpus.known and bool(seen(environment, "no-gpu-on-pci", *_TOLD_NONE))
 
 
 def rocm_beside_cuda(environment: Environment) -> Remedy | None:

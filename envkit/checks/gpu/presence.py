@@ -12,7 +12,7 @@ from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import all_work
-from envkit.checks.gpu.other_vendors import maker_of, other_vendor, rocm_beside_cuda
+from envkit.checks.gpu.other_vendors import maker_of, other_vendor, rocm_beside_cuda, told_without
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Environment, MachineKind, PciGpu
 from envkit.model.paths import fact
@@ -110,7 +110,8 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
         hidden = seen(environment, _OFF.id) or (environment.system.prime_profile.value or "").lower() in _OFF_SWITCHES
         title = "No NVIDIA GPU is visible" if hidden else f"This machine has {maker} GPU, not an NVIDIA GPU"
         return _NO_GPU.found([*evidence, *where], title=title, status=Status.WARN)
-    return _NO_GPU.found([*evidence, *where])
+    status = Status.WARN if told_without(environment) else Status.FAIL
+    return _NO_GPU.found([*evidence, *where], status=status)
 
 
 @check(
