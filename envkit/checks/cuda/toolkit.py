@@ -80,12 +80,10 @@ def _leads_nowhere(environment: Environment) -> bool:
 
 
 def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
-    if given := at_another_place(environment):
-        return given
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
-    wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
-    if not versions and (given := for_program(environment, matrix)):
+    if given := at_another_place(environment) or (None if versions else for_program(environment, matrix)):
         return given
+    wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
     again = "then build again in the same shell"
     return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}; {again}.", toolkit)
