@@ -109,6 +109,9 @@ NO_COMPLAINT = (
     "healthy-twentyfourth-es-actualizacion",
     "healthy-twentyfourth-it-risolto",
     "healthy-twentyfourth-ko-now",
+    "healthy-twentieth-changelog",
+    "healthy-twentieth-tutorial",
+    "healthy-twentieth-tutorial-zh",
     "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
