@@ -38,7 +38,7 @@ Examples:
     metavar="NAME",
     help=(
         f"Output format: {FORMATS[0]} or {FORMATS[1]} for the plan; {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for "
-        "just the commands or the dependency file of that kind. [default: text]"
+        "just the commands or dependency file for that tool or format. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")

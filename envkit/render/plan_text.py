@@ -160,7 +160,7 @@ def _image_driver(choice: Choice, request: Request) -> str:
         return ""
     first = first_branch_floor(image.cuda, Matrix.load())
     return (
-        f" (the base image itself requires {first}; a Dockerfile from envkit lowers that)"
+        f" (the base image requires {first} by default; Dockerfiles made by envkit lower that)"
         if first is not None and first.major > lowest.major
         else ""
     )

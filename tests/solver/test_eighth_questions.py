@@ -68,9 +68,9 @@ def test_a_gpu_that_the_newest_release_supports_needs_no_last_one() -> None:
 
 def test_an_image_says_which_driver_it_starts_with() -> None:
     told = envkit("resolve", "--cuda", "11.4", "--container", "--target", "any").stdout
-    assert "450.80.02 or newer (the base image itself requires 470;" in told
+    assert "450.80.02 or newer (the base image requires 470 by default;" in told
     data_center = envkit("resolve", "--cuda", "11.4", "--container", "--gpu", "Tesla T4", "--target", "any").stdout
-    assert "the base image itself" not in data_center
+    assert "the base image requires" not in data_center
 
 
 def test_a_release_that_needs_an_extra_is_installed_with_it() -> None:

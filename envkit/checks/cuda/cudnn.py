@@ -278,7 +278,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     elif outcomes:
         yield from outcomes
     else:
-        yield nothing_to_judge(environment, "framework whose cuDNN is known")
+        yield nothing_to_judge(environment, "framework with a known cuDNN")
 
 
 def _against_build(item: Installed) -> Outcome | None:

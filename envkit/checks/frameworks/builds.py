@@ -71,7 +71,7 @@ def replacement(
     if choice is None:
         other = any("python" in way.changes for way in plan.alternatives)
         ask = resolve_command(environment, matrix, framework=framework.name, any_python=other)
-        return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
+        return Remedy(_refusal(why, framework.title, plan), (ask,))
     build = choice.builds[0]
     if not also_removed and (own := conda_swap(environment, matrix, found, build)):
         return Remedy(f"{why} {own.advice}", own.steps)
@@ -205,7 +205,7 @@ def fresh(
     plan = plan_for(environment, matrix, name, python, version, named_gpu, native=native)
     choice = _by_index(environment, matrix, _for_gpus(plan))
     if choice is None:
-        return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
+        return Remedy(_refusal(why, framework.title, plan), (ask,))
     empty = python if python is not None else PythonEnvironment("", choice.python if any_python else None)
     bare = Installed(empty, FrameworkInstall(name, "", ""))
     if not pip_installs(choice):
@@ -359,20 +359,22 @@ def _exactly(version: Version | None) -> VersionSpec | None:
     return VersionSpec((("==", version),)) if version is not None else None
 
 
-def _refusal(title: str, plan: Plan | NoPlan) -> str:
-    """What is against every build, and the nearest change that would do."""
+def _refusal(why: str, title: str, plan: Plan | NoPlan) -> str:
+    """What is against every build, and the nearest change that would do; a `why` that asks for a build is left out."""
     from envkit.solver.parts import part_in_words
 
     conflicts = getattr(plan, "conflicts", ())
-    parts = [part_in_words(part) for part in conflicts[0].between] if conflicts else []
-    against = f": {series(parts)} do not go together" if len(parts) > 1 else ""
+    others = [part_in_words(part) for part in conflicts[0].between] if conflicts else []
+    others = [part for part in others if not part.startswith(title)]
+    against = f"with {series(others)}" if others else "on this machine as it is"
     ways = [
         f"{way.gain} ({' '.join(f'--{option} {value}' for option, value in way.changes.items())})"
         for way in plan.alternatives
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
     nearest = f" What would work: {'; or '.join(ways)}." if ways else ""
-    return f"envkit knows of no {title} build that works on this machine as is{against}.{nearest}"
+    none = f"envkit knows of no {title} build that works {against}.{nearest}"
+    return none if why.startswith("Install ") else f"{why} {none}"
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

@@ -187,8 +187,8 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
 def _from_source(environment: Environment, capability: str, number: str) -> Remedy:
     """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
     ready = (
-        "A prebuilt program needs a different build: if its release has several, use the one for an older CUDA or "
-        "the plain one; otherwise, use a release whose notes list this GPU."
+        "If you downloaded the program, use another build of it: if its release offers several, the one for an older "
+        "CUDA or without a CUDA version in its name; otherwise, a release whose notes list this GPU."
     )
     own = seen(environment, "arch-newer-than-build", "own-flags")
     if not number and (flag := named(own, "only") or named(own, "built")):
@@ -215,8 +215,9 @@ def _from_source(environment: Environment, capability: str, number: str) -> Reme
         )
     targets = series(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(
-        f"{ready} To compile it yourself for {series(capability.split(';'))}, use a fresh build directory: for a "
-        f"PyTorch extension (setup.py), set TORCH_CUDA_ARCH_LIST='{capability}'; for CMake, use the option below. If "
+        f"{ready} To compile it yourself for compute capability {series(capability.split(';'))}, use a fresh build "
+        f"directory. For a PyTorch extension (setup.py), set TORCH_CUDA_ARCH_LIST='{capability}'; for "
+        "CMake, use the option below. If "
         f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
         "not override it.",
         steps(environment, "compile-for", targets=number),

@@ -99,4 +99,4 @@ def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator
     elif passed(environment, "import"):
         yield ok("a framework was imported", evidence=[known(environment, "measurements", "import")])
     else:
-        yield skip("no framework was started here")
+        yield skip("no framework was imported in this run")

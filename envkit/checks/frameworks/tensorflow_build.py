@@ -98,7 +98,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     if not messages and silent and environment.messages.known:
         yield ok("TensorFlow did not report this", subject=silent[0].subject)
     elif not messages:
-        yield skip("no such error from TensorFlow in the input")
+        yield skip("the input contains no TensorFlow error about a missing driver")
     elif gpu_present(environment):
         yield _SAW_NO_DRIVER.found(message_evidence(environment, messages))
     else:

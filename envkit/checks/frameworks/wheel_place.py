@@ -197,7 +197,7 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         else:
             yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
     if not reported and not any(python.version for python in judged(environment)):
-        yield nothing_to_judge(environment, "Python with a known version")
+        yield nothing_to_judge(environment, "Python version")
 
 
 def _unsolved(environment: Environment, matrix: Matrix) -> Outcome | None:

@@ -154,7 +154,7 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
     gpus = seen_gpus(environment, matrix)
     if version is None or not gpus:
         yield _DROPPED.reported(environment) or not_looked(
-            environment, unseen(environment, "the driver version or the GPU model")
+            environment, unseen(environment, "the driver version or GPU model")
         )
         return
     branch = branch_number(version, matrix, driver_platform(environment))
@@ -266,7 +266,7 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
         yield ok(f"the {_word(fault)} module supports every GPU that is shown", evidence=evidence)
     elif is_open is None or not gpus:
         yield fault.reported(environment, branch=branch) or not_looked(
-            environment, unseen(environment, "the kernel module type or the GPU model")
+            environment, unseen(environment, "the kernel module type or GPU model")
         )
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)

@@ -33,9 +33,9 @@ def newer_kernel(environment: Environment, older: str) -> Remedy | None:
         )
     return remedy(
         environment,
-        f"The repositories no longer have the headers of kernel {kernel}, because this system is older than the "
-        "current kernel: upgrade kernel and headers together, and restart into the new kernel. A driver that is "
-        f"installed through DKMS is then built for it; otherwise, start the driver's installation again.{older}",
+        f"The repositories no longer have the headers for kernel {kernel}, because a newer kernel has replaced it. "
+        "Upgrade the kernel and its headers together, and reboot into the new kernel. DKMS then builds a driver that "
+        f"is registered with it; if yours is not, run the driver's installer again.{older}",
         "upgrade-kernel",
         "reboot",
         flavor=by_name.get("debian"),

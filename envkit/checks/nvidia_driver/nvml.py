@@ -258,7 +258,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     elif codes:
         yield _NO_NVML.found(codes)
     else:
-        yield unknown(unseen(environment, "the driver's libraries"))
+        yield unknown(unseen(environment, "the driver libraries"))
 
 
 @check(

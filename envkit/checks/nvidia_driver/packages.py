@@ -174,7 +174,7 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
             "the driver comes from a single install method", evidence=[known(environment, "driver.runfile_installed")]
         )
     else:
-        yield unknown(unseen(environment, "the driver's files"))
+        yield unknown(unseen(environment, "the driver files"))
 
 
 def _library_versions(environment: Environment) -> dict[str, str]:
@@ -284,4 +284,4 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif environment.packages.known:
         yield skip("no driver is installed from a system package")
     else:
-        yield unknown(unseen(environment, "the system's packages"), evidence=[known(environment, "packages")])
+        yield unknown(unseen(environment, "the system packages"), evidence=[known(environment, "packages")])
