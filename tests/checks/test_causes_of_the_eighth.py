@@ -101,7 +101,7 @@ def test_a_build_that_stopped_is_not_called_healthy(text: str) -> None:
         ("15", "driver-library-mismatch", ["545.29.02", "/run/opengl-driver/lib"], ["modprobe", "fuser"]),
         ("25", "driver-module-not-loaded", ["distcc", "/proc/version"], ["modprobe"]),
         ("27", "conda-sees-no-gpu", ["CONDA_OVERRIDE_CUDA", "pixi install"], ["system-requirements add"]),
-        ("28", "package-index-wrong", ["3.6", "--index-url https://download.pytorch.org/whl/nightly/cpu"], []),
+        ("28", "package-index-wrong", ["3.6", "--index-url in place of --extra-index-url"], []),
         ("29", "nvcc-too-old-for-gpu", ["sm_61", "grep -rn native"], ["envkit install"]),
         ("38", "no-gpu-on-pci", ["torch.version.hip"], ["uninstall"]),
         ("44", "arch-dropped-by-framework", ["sm_50", "does not override"], ["CMAKE_CUDA_ARCHITECTURES=native"]),

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _INDEX_ID = "package-index-wrong"
 _TAGGED = regex(r"==(?P<version>\d{1,2}(?:\.\d{1,3}){1,2})\+cu(?P<cuda>\d{2,3})")
-_CPU_INDEX = {
-    False: "https://download.pytorch.org/whl/cpu",
-    True: "https://download.pytorch.org/whl/nightly/cpu",
-}
 _CUDA_OF_BUILD = regex(r"[-_]cuda_?(?P<major>\d{2})\.?(?P<minor>\d)(?!\d)")
 
 
@@ -82,19 +78,12 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
 def _only_cpu_index(environment: Environment, message: Message) -> Remedy:
     """pip prefers no index: of all that it searches, it takes the newest release that has a file for the Python."""
     digits = message.values["python"]
-    nightly = bool(message.values.get("nightly"))
-    newest = ("--pre",) if nightly else ()
     return Remedy(
         "With --extra-index-url, pip searches PyPI as well, and takes from there what is newer, or what the index does "
-        f"not have for this Python ({digits[0]}.{digits[1:]}, by the file's name). Name the index with --index-url, so "
-        "that nothing else is searched. If pip then finds no version, the index has none for this Python: use a newer "
-        "one.",
-        (
-            pip(first_python(environment), "uninstall", "-y", *TORCH_PACKAGES),
-            pip(
-                first_python(environment), "install", *newest, *TORCH_PACKAGES, "--index-url", URL(_CPU_INDEX[nightly])
-            ),
-        ),
+        f"not have for this Python ({digits[0]}.{digits[1:]}, by the file's name). Remove what it installed, then "
+        "repeat your own command with --index-url in place of --extra-index-url, so that nothing else is searched. If "
+        "pip then finds no version, the index has none for this Python: use a newer one.",
+        (pip(first_python(environment), "uninstall", "-y", *TORCH_PACKAGES),),
     )
 
 
