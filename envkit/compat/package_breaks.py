@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import Requirement, lies_in, requirement_of, requirements_of
 from envkit.compat.software import some_version_meets
@@ -14,6 +15,7 @@ from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import FrameworkBuild
 
 _ALWAYS = "nothing>=0"  # a release that cannot be installed, whatever is next to it
+_LINE = regex(r"\d{1,4}\.\d{1,4}")
 There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
 
 
@@ -73,6 +75,7 @@ def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[s
     None where it can.
     """
     name, pin, release = package.partition("==")
+    release += ".0" if _LINE.fullmatch(release) else ""  # to pip, 2.15 is 2.15.0 and no other
     beside: dict[str, There] = {"python": (f"Python {python}", python)} if python is not None else {}
     for verdict, row in _against(name, pin + release, beside) if "[" in name else ():
         return row.because, row.instead, verdict.sources

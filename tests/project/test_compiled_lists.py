@@ -71,3 +71,9 @@ def test_the_offered_extra_can_be_installed(tmp_path: Path) -> None:
     file = tmp_path / "Dockerfile"
     file.write_text("FROM python:3.11\nRUN pip install tensorflow==2.15.0\n")
     assert "tensorflow[and-cuda]==2.15.0.post1" in _run("dockerfile", "--check", file)
+
+
+def test_a_release_of_two_numbers_is_to_pip_the_first_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.15'\n")
+    assert _GONE in " ".join(_run("dockerfile", "--check", file).split())
