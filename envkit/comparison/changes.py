@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from envkit._startup.records import record
+from envkit._startup.regex import regex
 from envkit.comparison.items import FACTS_LEFT_OUT, Item, Key, items_of, unmasked
 from envkit.model import PASTED, Environment, Observed, Problem, found
 from envkit.model.paths import fact, walk
@@ -37,6 +38,7 @@ _SYMPTOMS = frozenset(
 _NONE = "none"
 _COUNTED_ONE_BY_ONE = ("packages", "variables")  # where none of them is there, each of the other side came or went
 _PYTHONS = "pythons"
+_PROGRAM = regex(r"^[^(]*")  # what is before the reader in the source of a pasted fact
 
 
 @record
@@ -66,7 +68,7 @@ class Comparison:
 
 
 def compared(old: Environment, new: Environment) -> Comparison:
-    """What is different in `new`; of a pasted text, which tells a part, nothing is taken for gone."""
+    """What is different in `new`; of a pasted text, which tells a part, nothing but a GPU is taken for gone."""
     changes: list[Change] = []
     left: list[str] = []
     for path, before in walk(old):
@@ -105,6 +107,8 @@ def _changes(
         if old != new and _NONE not in (old, new):
             yield Change(group, path, "", old, new)
         return
+    if _listed_alike(path, before, after):
+        old_in_part = new_in_part = False
     held, now = _paired(items_of(path, before.value), items_of(path, after.value))
     for key in (*held, *(key for key in now if key not in held)):
         one, other = held.get(key), now.get(key)
@@ -113,7 +117,13 @@ def _changes(
         if one is None or other is None or unmasked(one.value) != unmasked(other.value):
             item = other or held[key]
             old_value, new_value = (one.value if one else None), (other.value if other else None)
-            yield Change(group, item.fact, item.name, old_value, new_value, item.place)
+            yield Change(group, item.fact, item.name or key[2].strip(), old_value, new_value, item.place)
+
+
+def _listed_alike(path: str, before: Observed[Any], after: Observed[Any]) -> bool:
+    """Whether both sides have the list of GPUs that one program prints: of such a list nothing is left out."""
+    programs = {_PROGRAM.sub("", one.source) for one in (before, after)}
+    return path == "gpus" and len(programs) == 1 and programs.pop().startswith("(nvidia-smi")
 
 
 def _none_at_all(path: str, observed: Observed[Any]) -> Observed[Any]:

@@ -30,3 +30,11 @@ def test_links_that_the_newer_text_does_not_show_are_not_gone() -> None:
     assert "nvlink-inactive" not in {finding.id for finding in changed(down, NAMES).gone}
     well = "$ nvidia-smi nvlink --status\n" + LINKS.format(state="26.562 GB/s")
     assert "nvlink-inactive" in {finding.id for finding in changed(down, well).gone}
+
+
+def test_a_gpu_that_the_same_list_no_longer_has_is_gone() -> None:
+    """nvidia-smi leaves no GPU out of its list, so the rest of the text does not matter."""
+    listed = [f"GPU {number}: NVIDIA A100-SXM4-80GB (UUID: GPU-{number})\n" for number in range(3)]
+    changes = changed("".join(listed), "".join(listed[:2])).others
+    assert [(one.fact, one.old, one.new) for one in changes] == [("gpus", "NVIDIA A100-SXM4-80GB", None)]
+    assert changed("".join(listed), "| RTX 3090 | driver 535.54.03\n").others == ()
