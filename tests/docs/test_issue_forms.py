@@ -112,6 +112,7 @@ NO_COMPLAINT = (
     "healthy-twentieth-changelog",
     "healthy-twentieth-tutorial",
     "healthy-twentieth-tutorial-zh",
+    "healthy-twentysecond-pbspro-4xa100-lammps-fr",
     "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
