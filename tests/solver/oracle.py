@@ -20,6 +20,7 @@ from envkit.tables import Matrix
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, Toolkit
+from envkit.tables.ways import RuntimeCode
 
 ANY = SpecifierSet()
 EVERY_PYTHON = [Version.of(2, minor) for minor in (6, 7)] + [Version.of(3, minor) for minor in range(20)]
@@ -325,7 +326,24 @@ class Oracle:
             return self.can_compile(question, build)
         if build.min_compute_capability is not None and pair(gpu) < pair(build.min_compute_capability):
             return False
-        return build.sass is None or build.ptx is None
+        return (build.sass is None or build.ptx is None) and not self.makers_refuse(build, gpu)
+
+    def makers_refuse(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
+        """Whether the framework's makers say that a release, whose code is not on record, does not know the GPU."""
+        for row in self.told_by_makers.get(build.framework, ()) if build.cuda is not None else ():
+            first, last = row.first_capability, row.last_capability
+            inside = (first is None or pair(gpu) >= pair(first)) and (last is None or pair(gpu) <= pair(last))
+            ours = SpecifierSet(row.versions).contains(str(build.version), prereleases=True)
+            if inside and ours and SpecifierSet(row.cuda).contains(str(build.cuda)):
+                return not row.runs  # the first that is for it
+        return False
+
+    @cached_property
+    def told_by_makers(self) -> dict[str, list[RuntimeCode]]:
+        found: dict[str, list[RuntimeCode]] = {}
+        for row in read(RuntimeCode):
+            found.setdefault(row.framework, []).append(row)
+        return found
 
     def can_compile(self, question: Question, build: FrameworkBuild) -> bool:
         """PTX needs a driver that runs the build's CUDA natively, now or at the GPU's last branch."""
