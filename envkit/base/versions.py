@@ -139,14 +139,19 @@ class ComputeCapability:
         return self.major, self.minor
 
     @property
+    def number(self) -> str:
+        """How CMake and make files name the target, such as `86`."""
+        return f"{self.major}{self.minor}{self.specific}"
+
+    @property
     def sm(self) -> str:
         """The binary (SASS) target, such as `sm_86`."""
-        return f"sm_{self.major}{self.minor}{self.specific}"
+        return f"sm_{self.number}"
 
     @property
     def compute(self) -> str:
         """The PTX target, such as `compute_86`."""
-        return f"compute_{self.major}{self.minor}{self.specific}"
+        return f"compute_{self.number}"
 
     def __hash__(self) -> int:
         return hash((self.major, self.minor, self.specific))  # the lists of a framework's builds hold thousands

@@ -8,7 +8,7 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import AskingPackage
@@ -25,8 +25,17 @@ _WITHOUT_GIT = frozenset({"tensorflow/tensorflow"})
 
 
 def _says_yes(words: tuple[Word, ...]) -> bool:
-    """True for an echo of y, which the next command may be given."""
-    return words[:1] in (("echo",), ("printf",)) and words[-1][:1] in ("y", "Y")
+    """True for what answers the next command, if that is given it: `yes`, or an echo of y."""
+    return words[:1] == ("yes",) or (words[:1] in (("echo",), ("printf",)) and words[-1][:1] in ("y", "Y"))
+
+
+def _answered(ground: Ground) -> Iterator[tuple[Step, bool]]:
+    """Each step, and whether apt has its answer there: by an option, or from the command before it."""
+    before: tuple[Word, ...] = ()
+    for step in ground.steps:
+        words = step.command.words
+        yield step, _says_yes(before) or any(_YES.fullmatch(word) or "<" in word for word in words)
+        before = words
 
 
 def asks(ground: Ground) -> Iterator[Finding]:
@@ -38,16 +47,12 @@ def asks(ground: Ground) -> Iterator[Finding]:
     names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}
     names = {name: row for name, row in names.items() if name == "git" or not framework}
     there: set[str] = set()
-    before: tuple[Word, ...] = ()
-    for step in ground.steps:
-        words, fed = step.command.words, before[:1] == ("yes",) or _says_yes(before)
-        before = words
+    for step, answered in _answered(ground):
         given = arguments(step.command, APT, ("install",))
         if given is None:
             continue
         asking = (names[word] for word in given if word in names and word not in there)
         row = next((one for one in asking if not (one.first and there)), None)
-        answered = fed or any(_YES.fullmatch(word) or "<" in word for word in words)
         if row is not None and not answered and step.command.decisive:
             yield stop(
                 faults.APT_ASKS,
@@ -65,16 +70,13 @@ def upgrade_asks(ground: Ground) -> Iterator[Finding]:
     if not ground.first or not _is_of_the_past(ground) or "assume-yes" in ground.tells:
         return
     updated = False
-    before: tuple[Word, ...] = ()
-    for step in ground.steps:
-        words, fed = step.command.words, before[:1] == ("yes",) or _says_yes(before)
-        before = words
+    for step, answered in _answered(ground):
         updated = updated or arguments(step.command, APT, ("update",)) is not None
-        if called(step.command)[:1] == ("rm",) and any(_LISTS.fullmatch(word) for word in words):
+        if called(step.command)[:1] == ("rm",) and any(map(_LISTS.fullmatch, step.command.words)):
             updated = False
         if arguments(step.command, APT, _UPGRADES) is None or not updated or not step.command.decisive:
             continue
-        if not fed and not any(_YES.fullmatch(word) or "<" in word for word in words):
+        if not answered:
             yield stop(
                 faults.APT_ASKS,
                 "apt asks before it upgrades the packages of the image, but gets no answer: -y is missing",

@@ -26,10 +26,10 @@ _FRAMEWORK = "pytorch"
 
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
     """The wheel for the file's PyTorch, or which ones are known; None where none of the package is on record."""
-    rows = prebuilt_of(package, spec)
+    rows, every = prebuilt_of(package, spec), prebuilt_of(package, "")
     torch, cuda = _torch_of(have)
     if (
-        not prebuilt_of(package, "")
+        not every
         or torch is None
         or no_release_runs(package, spec, (gpu.compute_capability for gpu in query.request.gpus))
     ):
@@ -40,7 +40,7 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
         command = f"python -m pip install {install_words(row, have.python)}"
         return Remedy(f"The {package} project has a wheel for {made}. To install it: {command}")
-    other = prebuilt_for(prebuilt_of(package, ""), torch, cuda, place, have.python) if cuda is not None else None
+    other = prebuilt_for(every, torch, cuda, place, have.python) if cuda is not None else None
     if other is not None:
         command = f"python -m pip install {install_words(other, have.python)}"
         made = f"PyTorch {torch} and CUDA {cuda}"

@@ -182,8 +182,11 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
             stopped.setdefault(finding.title, []).append(finding.id)
     if not stopped:
         return []
-    lacking = {_lacking(title): ids for title, ids in stopped.items() if _lacking(title)}
-    others = {title: ids for title, ids in stopped.items() if not _lacking(title)}
+    lacking: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for title, ids in stopped.items():
+        wanted = _lacking(title)
+        (lacking if wanted else others).setdefault(wanted or title, []).extend(ids)
     lines = []
     for head, group in (
         ("Not in this text, so these checks could not run", lacking),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import PATH, PYTHON, VERSION, Command, run
+from envkit.checks.engine.command import PATH, PYTHON, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.model import Environment
@@ -44,10 +44,7 @@ def unpacked_dlls(environment: Environment) -> Remedy | None:
     )
     if len(releases) != 1:
         return Remedy(f"{words} (its bin directory). Then start the program in a new window.")
-    release = VERSION(releases.pop())
-    if not isinstance(release, str):
-        return Remedy(f"{words} (its bin directory). Then start the program in a new window.")
     return Remedy(
         f"{words}, which the command does (as administrator). Then start the program in a new window.",
-        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{_TOOLKITS}\\v{release}\\bin")),),
+        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{_TOOLKITS}\\v{releases.pop()}\\bin")),),
     )

@@ -37,18 +37,18 @@ def in_place_of_native(environment: Environment, matrix: Matrix) -> Remedy | Non
     """What to write where an nvcc does not know `native`, but the target of the GPUs; None for any other refusal."""
     from envkit.compat.gpu import target_span
 
-    owns = sorted({own.numbers for _, own in capable_gpus(environment, matrix)})
+    owns = sorted({own for _, own in capable_gpus(environment, matrix)})
     place = build_nvcc(environment)
     if not owns or not seen(environment, "nvcc-too-old-for-gpu", "native"):
         return None
-    firsts = [target_span(ComputeCapability(*own), matrix)[0] for own in owns]
+    firsts = [target_span(own, matrix)[0] for own in owns]
     if place is not None and any(first is None or first > place[0] for first in firsts):
         return None
-    targets = " and ".join(f"sm_{major}{minor}" for major, minor in owns)
+    targets = " and ".join(own.sm for own in owns)
     return Remedy(
         f"nvcc knows the word native only from CUDA {limit('nvcc-with-native')} on; it knows this GPU's own target, "
-        f"{targets}. Write that where the word stands (-arch={targets.split()[0]}; the command lists the places), or "
-        f"pass -DCMAKE_CUDA_ARCHITECTURES={targets.split()[0][3:]} to CMake, and build again in a fresh directory. Or "
+        f"{targets}. Write that where the word stands (-arch={owns[0].sm}; the command lists the places), or "
+        f"pass -DCMAKE_CUDA_ARCHITECTURES={owns[0].number} to CMake, and build again in a fresh directory. Or "
         "build with a newer toolkit; several can be installed side by side.",
         (fixed("grep -rn native Makefile CMakeLists.txt"),),
     )

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.host_gcc import as_packaged, default_gcc, packaged
-from envkit.checks.cuda.nvcc_ages import (
-    DROPPED,
-    in_place_of_native,
-    no_longer,
-    not_yet,
-    refused_target,
-)
+from envkit.checks.cuda.nvcc_ages import DROPPED, in_place_of_native, no_longer, not_yet, refused_target
 from envkit.checks.cuda.target_remedies import for_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
@@ -32,6 +26,7 @@ from envkit.tables.codes import limit as limit_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import Toolkit
 
 _NO_PACKAGE = " This system's archive has no such package: conda-forge has it. The variables are for this shell."
 _NONE_PACKAGED = (
@@ -301,7 +296,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     elif row is None or not gpus:
         yield unknown("the toolkit's targets or the GPU's compute capability are not known")
     else:
-        yield from (_of_gpu(environment, matrix, fault, gpu, own, place) for gpu, own in gpus)
+        yield from (_of_gpu(environment, matrix, fault, gpu, own, place, row) for gpu, own in gpus)
 
 
 def _of_gpu(
@@ -311,11 +306,11 @@ def _of_gpu(
     gpu: SeenGpu,
     own: ComputeCapability,
     place: tuple[Version, str],
+    row: Toolkit,
 ) -> Outcome:
+    """Whether the nvcc at a place, of a toolkit of the table, compiles for one GPU."""
     from envkit.compat.gpu import target_span, toolkit_match
 
-    row = toolkit_row(place[0], matrix)
-    assert row is not None, "only a toolkit of the table is compared"
     match = toolkit_match(own, row)
     first, last = target_span(own, matrix)
     evidence = [

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import Toolkit
 
+_STILL_IN_USE = ComputeCapability(3, 0)  # GPUs before it are in lists of old projects only
 
-def without_target(environment: Environment, matrix: Matrix, target: str) -> Remedy | None:
+
+def _without_target(environment: Environment, matrix: Matrix, target: str) -> Remedy | None:
     """The remedy where every GPU that is known has another target, which this toolkit supports; otherwise None."""
     owns = list(dict.fromkeys(own for _, own in capable_gpus(environment, matrix)))
     version = _supporting(environment, matrix, owns, target)
-    if not version or any(_word(own) == target for own in owns):
+    if not version or any(own.number == target for own in owns):
         return None
     words = series(f"{own} ({gpu.title})" for gpu, own in capable_gpus(environment, matrix))
     why = (
@@ -44,12 +46,8 @@ def without_target(environment: Environment, matrix: Matrix, target: str) -> Rem
     return Remedy(
         f"{why} (CMAKE_CUDA_ARCHITECTURES for CMake, TORCH_CUDA_ARCH_LIST for extensions of PyTorch, the lines with "
         "-gencode in a Makefile); then configure again in an empty build directory:",
-        steps(environment, "configure-for", targets=";".join(map(_word, owns))),
+        steps(environment, "configure-for", targets=";".join(own.number for own in owns)),
     )
-
-
-def _word(own: ComputeCapability) -> str:
-    return f"{own.major}{own.minor}"
 
 
 def _supporting(environment: Environment, matrix: Matrix, owns: list[ComputeCapability], target: str) -> str:
@@ -77,7 +75,7 @@ def _toolkit(environment: Environment, matrix: Matrix) -> Toolkit | None:
     return toolkit_row(version, matrix) if version is not None else None
 
 
-def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Version | None:
+def _cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Version | None:
     """The cuDNN for another CUDA, of the major release that the build found; None where it uses none."""
     lines = seen(environment, "nvcc-too-old-for-gpu", "detail-cudnn")
     own = Version.find(named(lines, "version") or named(lines, "told") or "")
@@ -89,9 +87,6 @@ def cudnn_beside(environment: Environment, matrix: Matrix, cuda: Version) -> Ver
         if row.cuda is not None and row.cuda.release(2) == cuda.release(2) and row.version.major == own.major
     ]
     return max(rows, default=None)
-
-
-_STILL_IN_USE = ComputeCapability(3, 0)  # GPUs before it are in lists of old projects only
 
 
 def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Remedy:
@@ -134,7 +129,7 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         said += f" If your GPU is a newer one, take compute_{target} out of the build's list instead." if unseen else ""
     if own is None:
         return Remedy(said)
-    if needless := without_target(environment, matrix, target):
+    if needless := _without_target(environment, matrix, target):
         return needless
     first, last = target_span(own, matrix)
     if not dropped and (there := _there(environment, first, last)):
@@ -154,7 +149,7 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         )
     if fitting is None:
         return Remedy(f"{said}{gcc}")
-    cudnn = cudnn_beside(environment, matrix, fitting)
+    cudnn = _cudnn_beside(environment, matrix, fitting)
     with_it = (
         f" The build also uses cuDNN, which has to be one for the new CUDA: the command installs {cudnn} too; the "
         "build must find that one, not an older one in /usr/include."

@@ -17,23 +17,16 @@ _OF_HOST = "/.singularity.d/libs"  # where --nv puts the host's driver
 _OF_IMAGE = "/usr/local/nvidia"
 _OF_NIXOS = "/run/opengl-driver/lib"
 
-OWN_OF_CONTAINER = (
+_OWN_OF_CONTAINER = (
     "The module is that of the host, which works; the driver packages that were installed in the container brought "
     "libraries of another version. Restarting the node does not help, and nothing has to change on it: remove those "
     "packages in the container, then restart the container (from outside, or ask whoever runs it), so that it gets the "
     "host's libraries again. For a newer CUDA, install a PyTorch build that the host's driver supports: in a "
     "container, never install a driver."
 )
-COUNTERS_OF_CLUSTER = (
-    "Only root can allow this: ask the administrators to set NVreg_RestrictProfilingToAdminUsers=0 on the nodes of "
-    "that partition (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then a reload of the "
-    "module or a reboot), and send them the message with the name of the node. Until then, profile on a partition "
-    "whose nodes allow it (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0 there), or use nsys profile, "
-    "whose timelines need no counters."
-)
 
 
-def host_libraries_first(environment: Environment) -> Remedy:
+def _host_libraries_first(environment: Environment) -> Remedy:
     """The remedy that lets the host's libraries come first; nothing is unloaded or installed on the node."""
     others = [folder for folder in library_path(environment) if folder != _OF_HOST and not folder.startswith(_OF_IMAGE)]
     return Remedy(
@@ -50,7 +43,7 @@ def host_libraries_first(environment: Environment) -> Remedy:
     )
 
 
-def without_those_of_nix(environment: Environment) -> Remedy:
+def _without_those_of_nix(environment: Environment) -> Remedy:
     """The same for a flake, a shell or a package of nixpkgs that was built with a driver of its own."""
     module = environment.driver.kernel_module.value
     return Remedy(
@@ -75,11 +68,11 @@ def not_of_the_system(environment: Environment) -> Remedy | None:
     if "lxd" in managers(environment):
         return _same_in_lxd(environment)
     if "apptainer" in managers(environment):
-        return host_libraries_first(environment)
+        return _host_libraries_first(environment)
     if seen(environment, _MISMATCH, "detail-in-container", "detail-in-container-chinese"):
-        return remedy(environment, OWN_OF_CONTAINER, "purge-in-container")
+        return remedy(environment, _OWN_OF_CONTAINER, "purge-in-container")
     if seen(environment, _MISMATCH, "detail-nix"):
-        return without_those_of_nix(environment)
+        return _without_those_of_nix(environment)
     if not driver_lives_elsewhere(environment):
         return None
     return Remedy(

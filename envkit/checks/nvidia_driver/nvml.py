@@ -27,7 +27,7 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import COUNTERS_OF_CLUSTER, not_of_the_system
+from envkit.checks.nvidia_driver.image_libraries import not_of_the_system
 from envkit.checks.nvidia_driver.packages import by_runfile
 from envkit.checks.nvidia_driver.stale_libraries import without_package
 from envkit.model import Environment, MachineKind, Message, Problem
@@ -35,6 +35,13 @@ from envkit.model import Environment, MachineKind, Message, Problem
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_COUNTERS_OF_CLUSTER = (
+    "Only root can allow this: ask the administrators to set NVreg_RestrictProfilingToAdminUsers=0 on the nodes of "
+    "that partition (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then a reload of the "
+    "module or a reboot), and send them the message with the name of the node. Until then, profile on a partition "
+    "whose nodes allow it (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0 there), or use nsys profile, "
+    "whose timelines need no counters."
+)
 _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed", "rm-init-adapter-failed")
 
 
@@ -98,7 +105,7 @@ def _user_space(environment: Environment, version: Version | None) -> Remedy:
 
 def _counters(environment: Environment, matrix: Matrix) -> Remedy:
     if managed_by(environment, "no-root", *QUEUES):
-        return Remedy(COUNTERS_OF_CLUSTER)
+        return Remedy(_COUNTERS_OF_CLUSTER)
     own = not appliance(environment)  # elsewhere, how the node makes its initramfs is the system's own affair
     summary = (
         "Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "
