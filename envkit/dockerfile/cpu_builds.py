@@ -1,4 +1,4 @@
-"""Judges a package for the CPU alone: a fault where a GPU is meant; its fix is a GPU build that the image serves."""
+"""Judges a CPU-only package: a fault where a GPU is meant; its fix is a GPU build that the image serves."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _on_the_cpu(python: Version, one: _Subject) -> Iterator[str]:
     release = Version.find(first.versions) if first is not None else None
     if release is not None:
         place = place_in_words(one.request)
-        yield f"the first {one.title} with packages for Python {python}{place} is {release}, for the CPU alone"
+        yield f"the first {one.title} with packages for Python {python}{place} is {release}, which is CPU-only"
 
 
 def _on_linux(python: Version, found: str, one: _Subject) -> str:

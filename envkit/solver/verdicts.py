@@ -260,7 +260,7 @@ def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
         yield "this machine has no NVIDIA GPU, so the plan does not take one into account; use --gpu to name one"
         if any(one.name == "pytorch" for one in request.frameworks):
-            yield f"the package index of PyTorch for the CPU alone is {PYTORCH_FOR_CPU}"
+            yield f"for CPU-only PyTorch packages, use --index-url {PYTORCH_FOR_CPU}"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:

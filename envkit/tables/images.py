@@ -217,7 +217,7 @@ class ForeignSystem:
 @table("image/cpu_packages.csv", "package", "platform", "architecture", "versions", platform=("linux", "windows", ""))
 @record
 class CpuPackage:
-    """A package on the default index that is for the CPU alone: everywhere, or in some versions on one platform."""
+    """A CPU-only package on the default index: everywhere, or in some versions on one platform."""
 
     package: str
     platform: str  # '': every one

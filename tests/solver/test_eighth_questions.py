@@ -31,7 +31,7 @@ def _asked_python(request: Request) -> Request:
         ),
         (
             _asked_python(ask("tensorflow", python="3.12", platform="windows")),
-            "the first TensorFlow with packages for Python 3.12 on Windows is 2.16.1, for the CPU alone",
+            "the first TensorFlow with packages for Python 3.12 on Windows is 2.16.1, which is CPU-only",
         ),
         (
             _asked_python(ask("tensorflow==1.4.1", python="3.5")),

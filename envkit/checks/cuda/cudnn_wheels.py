@@ -10,7 +10,7 @@ from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, C
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import build_of, cuda_majors, installs
+from envkit.checks.frameworks.installs import build_of, cuda_majors, installs, possible_builds
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -108,11 +108,7 @@ def _of_frameworks(environment: Environment, matrix: Matrix, python: PythonEnvir
     """The major releases of cuDNN that the environment's frameworks bring, by every build that they may be."""
     found = set[int]()
     for framework in python.frameworks:
-        own, version = build_of(environment, framework, matrix), Version.find(framework.version)
-        same = [
-            row for row in matrix.builds(framework.name) if version is not None and row.version == version.release(3)
-        ]
-        rows = [own] if own is not None else same
+        rows = possible_builds(environment, framework, matrix)
         found |= {row.cudnn.major for row in rows if row.cudnn is not None and row.bundles_cuda}
     return found
 

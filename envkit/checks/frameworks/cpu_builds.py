@@ -86,7 +86,7 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
-    """Before 1.15, the package tensorflow was for the CPU alone, and tensorflow-gpu the one for GPUs."""
+    """Before 1.15, the package tensorflow was CPU-only, and tensorflow-gpu the one for GPUs."""
     version = Version.find(named(seen(environment, "cpu-only-wheel", "told-tf1"), "version") or "")
     rows = [row for row in matrix.builds("tensorflow") if row.cuda is not None]
     row = next((row for row in rows if row.version == version), None) or next(

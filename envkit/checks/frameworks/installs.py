@@ -206,13 +206,21 @@ def runs_on_gpus(environment: Environment, matrix: Matrix, cuda: Version) -> boo
 
 def numpy_of(environment: Environment, framework: FrameworkInstall, matrix: Matrix) -> str | None:
     """The NumPy that an installation takes; of a release whose build is not known, what all of its builds take."""
-    row, version = build_of(environment, framework, matrix), release(framework.version)
-    if row is not None or version is None or matrix.framework(framework.name) is None:
-        return row.numpy if row is not None else None
-    if environment.system.machine_kind.value is MachineKind.JETSON:  # whose wheels are NVIDIA's own
-        return None
-    bounds = {other.numpy for other in matrix.builds(framework.name) if other.version == version}
+    bounds = {row.numpy for row in possible_builds(environment, framework, matrix)}
     return bounds.pop() if len(bounds) == 1 else None
+
+
+def possible_builds(
+    environment: Environment, framework: FrameworkInstall, matrix: Matrix
+) -> tuple[FrameworkBuild, ...]:
+    """The build that is installed; all builds of its release if that is not known; none if the tables lack the release."""
+    row, version = build_of(environment, framework, matrix), release(framework.version)
+    if row is not None:
+        return (row,)
+    jetson = environment.system.machine_kind.value is MachineKind.JETSON  # whose wheels are NVIDIA's own
+    if version is None or jetson or matrix.framework(framework.name) is None:
+        return ()
+    return tuple(other for other in matrix.builds(framework.name) if other.version == version)
 
 
 def variants(
