@@ -213,7 +213,7 @@ def numpy_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
 def possible_builds(
     environment: Environment, framework: FrameworkInstall, matrix: Matrix
 ) -> tuple[FrameworkBuild, ...]:
-    """The build that is installed; all builds of its release if that is not known; none if the tables lack the release."""
+    """The build that is installed; all builds of its release if unknown; none if no row has the release."""
     row, version = build_of(environment, framework, matrix), release(framework.version)
     if row is not None:
         return (row,)
