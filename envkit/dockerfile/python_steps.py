@@ -47,6 +47,7 @@ class Callers:
 
     commands: tuple[Command, ...]
     states: tuple[Names, ...]
+    one_python: bool  # no command names a release of Python, so that there is the distribution's alone
 
     def follow(self, caller: str, command: Command) -> bool:
         """True where a command before this one has made the name of the caller, or none has made any name.
@@ -60,11 +61,18 @@ class Callers:
     def of(self, caller: str, command: Command) -> Version | None:
         """The Python that `pip3`, `python -m pip` or `/usr/bin/pip` runs with right before a command ends.
 
-        None where it is not certain, or where there is none of that name or it has no pip.
+        None where it is not certain, or where there is none of that name or it has no pip. Where nothing installs a
+        pip and there is one Python, that one: its pip has to be installed for the command to run at all.
         """
         state = self._before(command)
+        if self.one_python and not self._some_pip:
+            return _resolved(state, "python3")
         found = _resolved(state, _named(caller))
         return found if "-m" not in caller.split() or _has_pip(found, state) else None
+
+    @property
+    def _some_pip(self) -> bool:
+        return any(place == _HAS_PIP or name in _PIPS for place, name in self.states[-1])
 
     def _before(self, command: Command) -> Names:
         return self.states[max(bisect_left(self.commands, command) - 1, 0)]
@@ -109,7 +117,8 @@ def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
                 if changed != states[-1]:
                     commands.append((stage.index, part.line, number))
                     states.append(changed)
-    return Callers(tuple(commands), tuple(states))
+    named = any(_NUMBERED.search(part.text) for part in parts if part.keyword in ("RUN", "ENV", "ARG"))
+    return Callers(tuple(commands), tuple(states), not named)
 
 
 def _named(caller: str) -> str:

@@ -659,7 +659,7 @@ PYTHONS = [
     ("ubuntu:18.04", "apt-get install -y python2.7 python3-pip && python2.7 get-pip.py", "pip", "cp27", None),
     ("ubuntu:18.04", "apt-get install -y python2.7 python3-pip && python2.7 get-pip.py", "pip3", "cp27", "fail"),
     # where nothing provides a Python or pip, there is none that could refuse
-    ("ubuntu:22.04", "true", "pip3", "cp311", None),
+    ("ubuntu:22.04", "true", "pip3", "cp311", "fail"),
 ]
 
 

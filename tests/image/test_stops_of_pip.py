@@ -88,3 +88,12 @@ def test_tells_where_pip_stops(fault: str, text: str, matrix: Matrix) -> None:
 @pytest.mark.parametrize("text", BUILDS)
 def test_is_silent_where_it_builds(text: str, matrix: Matrix) -> None:
     assert _failing(text, matrix) == []
+
+
+def test_packages_are_judged_for_the_pip_that_has_to_be_installed_first(matrix: Matrix) -> None:
+    bare = "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nRUN pip install torch=={}\n"
+    assert [one.id for one in _failing(bare.format("2.6.0"), matrix)] == [
+        "image.pip-missing",
+        "image.python-without-package",
+    ]
+    assert [one.id for one in _failing(bare.format("2.4.0"), matrix)] == ["image.pip-missing"]
