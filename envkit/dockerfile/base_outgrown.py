@@ -16,11 +16,10 @@ from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import python_of_tag
+from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import numpy_bringers
-from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.codes import limit
-from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage, framework_title
 
 if TYPE_CHECKING:
@@ -81,13 +80,10 @@ def _pins_numpy(step: Step) -> bool:
 
 
 def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Version) -> Iterator[Finding]:
-    fitting = (row for row in read(FrameworkFloor) if row.framework in names and row.python <= python.release(2))
-    rows = {(row.package, row.extra or ""): row for row in sorted(fitting, key=lambda row: row.python)}
     for step in ground.steps:
         for package in step.packages if goes_into_the_base(step) else ():
-            keys = [(normalized(package.name), extra) for extra in ("", *package.extras)]
-            row = next((rows[key] for key in keys if key in rows), None)
-            if row is None or package.tool != "pip" or is_bounded(package.spec) or package.held:
+            row = newest_floor(package, python)
+            if row is None or row.framework not in names:
                 continue
             if own.version is not None and own.version < row.floor:
                 through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "

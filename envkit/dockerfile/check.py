@@ -30,6 +30,7 @@ from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import grounds
+from envkit.dockerfile.pins_outgrown import pins_outgrown
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
@@ -62,6 +63,7 @@ def check_dockerfile(
     findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
     findings += base_outgrown(made, found, matrix)
+    findings += pins_outgrown(made, matrix)
     findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
     findings += server_arguments(stages, found.base)

@@ -26,9 +26,12 @@ from packaging.utils import (
 )
 from packaging.version import Version
 
+from tools.data.remote_zip import member
+
 _PIPS_OWN = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _TIMEOUT_S = 60
+_METADATA = ".dist-info/METADATA"
 _MACHINES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}
 
 
@@ -155,9 +158,11 @@ class Index:
         return tuple(file for file in self.files(package) if file.version == wanted)
 
     def metadata(self, file: IndexFile) -> Message | None:
-        """The METADATA of a wheel where the index serves it next to the file, otherwise None."""
+        """The METADATA of a wheel: what the index serves next to it, else from the wheel itself; None of a source."""
         self.requests += 1
         _, body = self._fetch(file.url + ".metadata")
+        if not body and file.is_wheel:
+            body = member(file.url, _METADATA)
         return Parser().parsestr(body.decode("utf-8", "replace")) if body else None
 
 
