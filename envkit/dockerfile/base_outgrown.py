@@ -82,8 +82,8 @@ def _pins_numpy(step: Step) -> bool:
 def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Version) -> Iterator[Finding]:
     for step in ground.steps:
         for package in step.packages if goes_into_the_base(step) else ():
-            row = newest_floor(package, python)
-            if row is None or row.framework not in names:
+            row = newest_floor(package, python, names)
+            if row is None:
                 continue
             if own.version is not None and own.version < row.floor:
                 through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from envkit._startup.records import record, replace
 from envkit.base.names import normalized
@@ -16,9 +16,9 @@ from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
-from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, FrameworkImage
 from envkit.tables.source_stops import FrameworkRefusal
@@ -72,11 +72,15 @@ def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> Fra
         return None
     if is_bounded(package.spec):
         return None
-    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    python = _python(package, step, ground)
     rows = [row for row in read(FrameworkRefusal) if row.package == name]
     rows = [row for row in rows if python is not None and python.release(2) >= row.python]
     row = max(rows, key=lambda one: one.python, default=None)
     return None if row is None or (row.through or name) in bounded else row
+
+
+def _python(package: Package, step: Step, ground: Ground) -> Version | None:
+    return ground.pythons.of(package.caller, step.place) or least_python(ground)
 
 
 def _there(ground: Ground) -> _There | None:
@@ -149,12 +153,11 @@ def _is_index(known: str | None, asked: str) -> bool:
 
 def _raised(ground: Ground, version: Version) -> bool:
     """True where another package takes a newer framework along."""
-    floors: Mapping[str, FrameworkFloor] = {row.package: row for row in read(FrameworkFloor) if not row.extra}
     for step in ground.steps:
         for package in step.packages:
             if is_bounded(package.spec) or _ends_with(package, version):
                 continue
-            row = floors.get(normalized(package.name))
+            row = newest_floor(package, _python(package, step, ground), (_TORCH,))
             newest = releases_of(package)[-1:]
             verdict = pair_agrees(newest, package.name, {_TORCH: ("it", VersionSpec.parse(f"=={version}"))})
             if verdict.status == "fail" or (row is not None and version < row.floor):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -66,10 +66,11 @@ def _first(ground: Ground, pins: dict[str, _Pin], titles: dict[str, str]) -> Ite
     bounded = ground.bounded
     for step in ground.steps:
         for package in step.packages if goes_into_the_base(step) else ():
-            row = newest_floor(package, ground.pythons.of(package.caller, step.place) or least_python(ground))
-            pin = pins.get(row.framework) if row is not None else None
-            if row is None or pin is None or (row.through or row.package) in bounded:
+            python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+            row = newest_floor(package, python, pins)
+            if row is None or (row.through or row.package) in bounded:
                 continue
+            pin = pins[row.framework]
             apart = step.place > pin.step.place and package.caller == pin.package.caller and not package.marker
             if apart and pin.version < row.floor:
                 through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
@@ -91,10 +92,11 @@ def _first(ground: Ground, pins: dict[str, _Pin], titles: dict[str, str]) -> Ite
                 return
 
 
-def newest_floor(package: Package, python: Version | None) -> FrameworkFloor | None:
-    """What the newest release of a package requires of a framework, where pip takes that release with this Python."""
+def newest_floor(package: Package, python: Version | None, frameworks: Container[str]) -> FrameworkFloor | None:
+    """What the newest release of a package requires of one of these, where pip takes that release with this Python."""
     if python is None or package.tool != "pip" or is_bounded(package.spec) or package.held or package.wheel is not None:
         return None
     names, fitting = ("", *package.extras), normalized(package.name)
     rows = [row for row in read(FrameworkFloor) if row.package == fitting and (row.extra or "") in names]
-    return max((row for row in rows if row.python <= python.release(2)), key=lambda row: row.python, default=None)
+    rows = [row for row in rows if row.framework in frameworks and row.python <= python.release(2)]
+    return max(rows, key=lambda row: row.python, default=None)

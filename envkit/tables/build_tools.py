@@ -69,7 +69,7 @@ class SetupImport:
     sources: tuple[str, ...]
 
 
-@table("image/framework_floors.csv", "package", "extra", "python")
+@table("image/framework_floors.csv", "package", "extra", "framework", "python")
 @record
 class FrameworkFloor:
     """What the newest release that pip takes, from a `python` on, requires at least of a framework's package."""

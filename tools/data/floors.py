@@ -1,7 +1,8 @@
 """Which framework the newest releases of packages require at least, as rows of image/framework_floors.csv.
 
 `python -m tools.data.floors NAME…` prints the rows of packages, to be put into the table or compared with it. What a
-package requires counts too, where that is among those named.
+package requires counts too, where that is among those named. Below them stand the packages that require torch at all,
+for image/torch_bringers.csv.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tools.data.index import Index, IndexFile, pip_index_url
+from tools.data.index import Index, IndexFile, IndexUnreachable, pip_index_url
 
 FRAMEWORKS = ("torch", "tensorflow", "jax")
 _PYTHONS = tuple(f"3.{minor}" for minor in range(7, 15))
 _AT_LEAST = (">=", "==", "~=", ">")
 _AT_ONCE = 8
+_SOURCE = "pypi-metadata"
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,13 @@ def framework_floors(package: str, newest: Newest) -> Iterator[tuple[str, Floor]
             before = found or before
 
 
+def requires(package: str, framework: str, newest: Newest) -> bool:
+    """Whether the newest releases for all Pythons that it has any for require a framework, without an extra."""
+    listed = [newest.requirements(package, python, SpecifierSet()) for python in _PYTHONS]
+    named = [framework in {canonicalize_name(one.name) for one in lines} for lines in listed if lines]
+    return bool(named) and all(named)
+
+
 def _floor(package: str, framework: str, python: str, newest: Newest) -> Floor | None:
     own = newest.requirements(package, python, SpecifierSet())
     floors = [Floor(framework, version, "") for version in _least(own, framework)]
@@ -111,17 +121,30 @@ def _least(requirements: tuple[Requirement, ...], framework: str) -> Iterator[Ve
     for requirement in requirements:
         if canonicalize_name(requirement.name) == framework:
             bounds = [one for one in requirement.specifier if one.operator in _AT_LEAST]
-            yield from (Version(one.version.removesuffix(".*")) for one in bounds)
+            yield from (Version(Version(one.version.removesuffix(".*")).base_version) for one in bounds)
 
 
 def main(names: list[str]) -> int:
     """Prints the rows of the packages named."""
     newest = Newest(Index(pip_index_url()), frozenset(map(canonicalize_name, names)))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for name, rows in zip(names, pool.map(lambda one: list(framework_floors(one, newest)), names), strict=True):
+        for name, rows in zip(names, pool.map(partial(_rows, newest=newest), names), strict=True):
             for python, floor in rows:
-                print(f"{name},,{floor.framework},{floor.version},{python},{floor.through},pypi-metadata")
+                print(
+                    f"{canonicalize_name(name)},,{floor.framework},{floor.version},{python},{floor.through},{_SOURCE}"
+                )
+    for name in names:
+        if requires(name, FRAMEWORKS[0], newest):
+            print(f"{canonicalize_name(name)},{_SOURCE}")
     return 0
+
+
+def _rows(name: str, newest: Newest) -> list[tuple[str, Floor]]:
+    try:
+        return list(framework_floors(name, newest))
+    except IndexUnreachable as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return []
 
 
 if __name__ == "__main__":
