@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import Requirement, lies_in, requirement_of, requirements_of
 from envkit.compat.software import some_version_meets
@@ -15,7 +14,6 @@ from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import FrameworkBuild
 
 _ALWAYS = "nothing>=0"  # a release that cannot be installed, whatever is next to it
-_LINE = regex(r"\d{1,4}\.\d{1,4}")
 There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
 
 
@@ -75,7 +73,6 @@ def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[s
     None where it can.
     """
     name, pin, release = package.partition("==")
-    release += ".0" if _LINE.fullmatch(release) else ""  # to pip, 2.15 is 2.15.0 and no other
     beside: dict[str, There] = {"python": (f"Python {python}", python)} if python is not None else {}
     for verdict, row in _against(name, pin + release, beside) if "[" in name else ():
         return row.because, row.instead, verdict.sources
@@ -120,9 +117,14 @@ def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | Non
 @lru_cache(maxsize=4096)
 def _package_of(package: str) -> str:
     named = requirement_of(package)
-    return named.package if named is not None else ""
+    return plain_name(named.package) if named is not None else ""
+
+
+def plain_name(package: str) -> str:
+    """The name that breaks have a framework under, whichever of its packages for GPUs or without it is."""
+    return package.removesuffix("-gpu").removesuffix("-cpu")
 
 
 def package_of(build: FrameworkBuild) -> str:
-    """The name of a build's package as indexes compare it; '' for one without."""
+    """The name of a build's package as indexes compare it, whatever it is for; '' for one without."""
     return _package_of(build.package or "")

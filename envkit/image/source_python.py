@@ -31,13 +31,23 @@ def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoP
     Where the request leaves the CUDA open, a build that has a recipe is taken in place of one that has none.
     """
     plan = _with_a_recipe(plan, resolve)
-    if isinstance(plan, NoPlan) or plan.request.os_id is not None or plan.choice.os is None:
+    if isinstance(plan, NoPlan) or plan.choice.os is None:
         return plan
-    for system in _better_systems(plan, plan.choice.os, matrix):
+    for system in _better_systems(plan, plan.choice.os, matrix) if plan.request.os_id is None else ():
         found = resolve(replace(plan.request, os_id=system.os_id))
         if isinstance(found, Plan):
-            return found
-    return plan
+            return _with_its_python(found, resolve)
+    return _with_its_python(plan, resolve)
+
+
+def _with_its_python(plan: Plan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan:
+    """The plan with the Python of its distribution that its source build is made with; what the request says stays."""
+    build, system = _compiled(plan), plan.choice.os
+    python = max(_pythons(build, system, plan.request) or (), default=None) if build and system else None
+    if python is None or plan.choice.python == python:
+        return plan
+    found = resolve(replace(plan.request, python=VersionSpec.parse(str(python))))
+    return replace(found, request=plan.request) if isinstance(found, Plan) else plan
 
 
 def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan | NoPlan:
