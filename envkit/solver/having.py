@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from envkit._startup.records import replace
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.driver import first_branch_floor
+from envkit.compat.driver import first_branch_floor, reported_cuda
 from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict
@@ -46,7 +46,7 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if cuda is None or not request.frameworks or request.needs_toolkit or (isinstance(plan, Plan) and request.driver):
         return plan
     driver = request.driver or first_branch_floor(cuda, matrix)
-    if driver is None:
+    if driver is None or not _can_show(driver, cuda, request.platform, matrix):
         return plan
     refused = isinstance(plan, NoPlan)
     if refused and _is_broken_there(request, cuda, matrix):
@@ -61,6 +61,12 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
         return plan
     return replace(plan, warnings=(*plan.warnings, _other_reading(cuda, driver, other)))
+
+
+def _can_show(driver: Version, cuda: Version, platform: str, matrix: Tables) -> bool:
+    """Whether nvidia-smi can have shown that CUDA: not where it is beyond the one that the driver reports."""
+    shown = reported_cuda(driver, matrix, platform)
+    return shown is None or cuda <= shown or shown.starts_with(cuda) or cuda.starts_with(shown)
 
 
 def _is_broken_there(request: Request, cuda: Version, matrix: Tables) -> bool:
