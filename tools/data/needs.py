@@ -1,0 +1,111 @@
+"""What releases require of other packages in certain versions, as rows of package_needs.csv.
+
+`python -m tools.data.needs NAME…` prints the rows of packages, to be put into the table or compared with it. What the
+other tables hold is left out: the packages of CUDA libraries, NumPy of a framework, and the pairs of package_pairs.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from envkit.tables import Matrix
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageNeed, PackagePair
+from tools.data.index import Index, IndexFile, pip_index_url
+
+_LIBRARIES = ("nvidia-", "tensorrt")  # in package_requirements.csv
+_FOR_GPUS = ("cuda", "and-cuda", "cudnn")  # extras that bring a build for GPUs
+
+Line = tuple[str, str]  # what is required, and its marker
+
+
+def need_rows(package: str, releases: Mapping[str, Iterable[str]]) -> Iterator[PackageNeed]:
+    """The rows of a package, from the Requires-Dist of its releases: releases in a row that require the same are one."""
+    order = sorted(releases, key=Version)
+    lines = {release: set(_lines(package, release, releases[release])) for release in order}
+    for need in sorted(set().union(*lines.values())):
+        for first, last in _spans(order, [need in lines[release] for release in order]):
+            yield PackageNeed(package, first, last, *need, (f"pypi-{package}",))
+
+
+def _spans(order: list[str], having: list[bool]) -> Iterator[tuple[str, str]]:
+    start: str | None = None
+    last = ""
+    for release, has in zip(order, having, strict=True):
+        if has:
+            start, last = start or release, release
+        elif start is not None:
+            yield start, last
+            start = None
+    if start is not None:
+        yield start, last
+
+
+def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line]:
+    for text in required:
+        try:
+            line = Requirement(text)
+        except InvalidRequirement:
+            continue
+        name, marker = canonicalize_name(line.name), str(line.marker or "").replace('"', "'")
+        paired = not marker and name in _pairs().get((package, release), ())
+        if line.specifier and not paired and not _is_of_cuda(package, name) and _is_told(marker):
+            clauses = ",".join(sorted(map(str, line.specifier), reverse=True))
+            yield f"{name}{clauses}", marker
+
+
+def _is_told(marker: str) -> bool:
+    """Whether a line is for everybody, or for an extra that brings a build for GPUs."""
+    _, found, extra = marker.partition("extra == '")
+    return not found or extra.startswith(_FOR_GPUS)
+
+
+def _is_of_cuda(package: str, name: str) -> bool:
+    """Whether a framework's own rows have it: its NumPy, and the packages of CUDA libraries."""
+    return package in _frameworks() and (name == "numpy" or name.startswith(_LIBRARIES))
+
+
+@cache
+def _pairs() -> dict[tuple[str, str], set[str]]:
+    """What package_pairs.csv has of each release."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in read(PackagePair):
+        names = {canonicalize_name(Requirement(line).name) for line in row.requires or ()}
+        found[row.package, row.version] = names
+    return found
+
+
+@cache
+def _frameworks() -> set[str]:
+    return {canonicalize_name(name) for row in Matrix.load().frameworks for name in row.packages}
+
+
+def releases_of(package: str, index: Index) -> dict[str, list[str]]:
+    """The Requires-Dist of each release that has a wheel for Linux. Raises IndexUnreachable."""
+    wheels: dict[str, IndexFile] = {}
+    for file in index.files(package):
+        if file.is_wheel and not file.version.is_prerelease and file.runs_on("linux", "x86_64"):
+            wheels.setdefault(file.version.public, file)
+    found = {release: index.metadata(wheel) for release, wheel in wheels.items()}
+    return {release: told.get_all("Requires-Dist") or [] for release, told in found.items() if told is not None}
+
+
+def main(names: list[str]) -> int:
+    """Prints the rows of the packages named."""
+    index = Index(pip_index_url())
+    printed = csv.writer(sys.stdout, lineterminator="\n")
+    for name in names:
+        for row in need_rows(name, releases_of(name, index)):
+            printed.writerow([row.package, row.first, row.last, row.requires, row.marker, *row.sources])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
