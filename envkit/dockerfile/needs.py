@@ -17,8 +17,6 @@ from envkit.dockerfile.specifiers import Release
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageNeed, PackagePair
 
-_APART = "no-deps"  # in place of a marker: pip was told to leave alone what it requires
-
 
 @record
 class Needs:
@@ -27,11 +25,12 @@ class Needs:
     python: Version | None
     architecture: str
     platform: str
+    apart: frozenset[tuple[int, ...]] = frozenset()  # commands that go by none
 
     def against(self, one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> Iterator[tuple[str, Verdict]]:
         """Each requirement of a pinned release that none of the others' requirements allows, with the refusal."""
         release = _pinned(one)
-        if release is None:
+        if release is None or one.command in self.apart:
             return
         name = normalized(one.name)
         for row in read(PackageNeed, holding=f"{name},"):
@@ -69,9 +68,9 @@ def _named(one: Package, row: PackageNeed) -> str:
 
 
 def _pinned(one: Package) -> Release | None:
-    """The one release that is taken, None for several, and where pip does not look at what it requires."""
+    """The one release that is taken by its number, None for others."""
     bare = one.spec.partition("+")[0]
-    if one.tool != "pip" or one.wheel is not None or not bare.startswith("==") or _APART in one.marker:
+    if one.tool != "pip" or one.wheel is not None or not bare.startswith("=="):
         return None
     try:
         return Release.parse(bare.lstrip("="))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.tables import Tables
 from envkit.image.frameworks import lacking
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.pip_calls import installed_by_pip
@@ -18,13 +18,10 @@ from envkit.tables.images import SourceStep
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
-if TYPE_CHECKING:
-    from envkit.tables import Matrix
-
 _MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
 
 
-def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Matrix) -> Plan | NoPlan:
+def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Tables) -> Plan | NoPlan:
     """The plan on a distribution that its frameworks can run on, where the request leaves the distribution open.
 
     That is one with the Python that a source build takes, and with a package of each library that packages load.
@@ -63,7 +60,7 @@ def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPl
     return plan
 
 
-def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Matrix) -> list[OperatingSystem]:
+def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Tables) -> list[OperatingSystem]:
     """The distributions to try in place of the planned one; [] where that will do."""
     build = _compiled(plan)
     if build is not None:
@@ -75,7 +72,7 @@ def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Matrix) -> lis
     )
 
 
-def own_python(plan: Plan, matrix: Matrix) -> Version | None:
+def own_python(plan: Plan, matrix: Tables) -> Version | None:
     """The Python that the plan's source build is made with, None for one without.
 
     Raises EnvkitError where the distribution has none that will do, or is none that the build runs on.
@@ -125,7 +122,7 @@ def _pythons(build: FrameworkBuild, system: OperatingSystem, request: Request) -
     return [one for one in known if one in had and (request.python is None or request.python.holds(one))]
 
 
-def _systems(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[OperatingSystem]:
+def _systems(build: FrameworkBuild, request: Request, matrix: Tables) -> list[OperatingSystem]:
     """The distributions with an image that the build runs on, with a Python as requested; longest supported first."""
     return _newest_first(
         system
@@ -139,6 +136,6 @@ def _newest_first(systems: Iterable[OperatingSystem]) -> list[OperatingSystem]:
     return sorted(systems, key=lambda row: row.extended_support_end or row.end_of_support or "", reverse=True)
 
 
-def _advice(build: FrameworkBuild, plan: Plan, matrix: Matrix) -> str:
+def _advice(build: FrameworkBuild, plan: Plan, matrix: Tables) -> str:
     names = [system.os_id for system in _systems(build, plan.request, matrix)]
     return f"Choose --os {names[0]}." if names else "Omit --python, or choose another version."

@@ -25,6 +25,7 @@ from envkit.project.choose import Chosen, chosen, python_allowed
 from envkit.project.companion_releases import needs_of
 from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
+from envkit.project.conda_channels import channel_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
 from envkit.project.library_pins import library_findings
@@ -73,7 +74,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
         found += _together(have, query)
         found += library_findings(have, query) if not manifest.locked else ()
     found += _numpy(have, matrix)
-    found += [*_conda(have, query), *conda_findings(manifest, have)]
+    found += [*_conda(have, query), *conda_findings(manifest, have), *channel_findings(have, query)]
     found += companion_findings(have, query)
     told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]

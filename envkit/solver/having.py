@@ -95,9 +95,7 @@ def _with_backend(request: Request, matrix: Tables) -> Plan | NoPlan | None:
                 asked = (request.frameworks[0], pair[1])  # in the words of the user, whatever the backend narrows
                 others = [other.name for other in alive if other is not row and _runs_on(plan, other.name)]
                 told = _chosen_backend(request.frameworks[0].name, row.title, others)
-                return replace(
-                    plan, request=replace(plan.request, frameworks=asked), warnings=(told, *plan.warnings)
-                )
+                return replace(plan, request=replace(plan.request, frameworks=asked), warnings=(told, *plan.warnings))
             if refused is None and pair[1].spec is not None:
                 added = f"{request.frameworks[0]} runs on top of another framework, so {pair[1]} was added"
                 refused = replace(plan, warnings=(*plan.warnings, added))

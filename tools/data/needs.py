@@ -27,7 +27,7 @@ Line = tuple[str, str]  # what is required, and its marker
 
 
 def need_rows(package: str, releases: Mapping[str, Iterable[str]]) -> Iterator[PackageNeed]:
-    """The rows of a package, from the Requires-Dist of its releases: releases in a row that require the same are one."""
+    """The rows of a package, from the Requires-Dist of its releases; those in a row that require the same are one."""
     order = sorted(releases, key=Version)
     lines = {release: set(_lines(package, release, releases[release])) for release in order}
     for need in sorted(set().union(*lines.values())):
@@ -77,8 +77,9 @@ def _pairs() -> dict[tuple[str, str], set[str]]:
     """What package_pairs.csv has of each release."""
     found: dict[tuple[str, str], set[str]] = {}
     for row in read(PackagePair):
-        names = {canonicalize_name(Requirement(line).name) for line in row.requires or ()}
-        found[row.package, row.version] = names
+        found[row.package, row.version] = {
+            str(canonicalize_name(Requirement(line).name)) for line in row.requires or ()
+        }
     return found
 
 
