@@ -90,7 +90,7 @@ def _chooser(one: Item, have: Chosen) -> Iterator[Finding]:
                 Status.WARN,
                 f"{_CHOOSES} chooses among builds of the channel {_FRAMEWORK}, which ended with PyTorch {last}",
                 subject_of(one),
-                impact=f"PyTorch {build.version} comes from another channel, which may be a build without CUDA, if any.",
+                impact=f"PyTorch {build.version} comes from another channel, perhaps without CUDA, if any has it.",
                 remedy=Remedy(
                     f"Use {_FRAMEWORK}={last}, or conda-forge with pytorch-gpu and cuda-version in place of {_CHOOSES}."
                 ),

@@ -111,7 +111,8 @@ def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Quer
     newest = tuple(-part for part in build.version.parts)
     driver = "driver-runs-cuda" in names
     behind = _behind(build, query) if query is not None and not driver else 0
-    return (clashes, behind, cuda if driver else (), newest, tuple(-part for part in cuda))
+    other_cuda = "cuda-version" in names  # what was asked for, and does not do, says more than what was not
+    return (clashes, behind, cuda if driver else (), other_cuda, newest, tuple(-part for part in cuda))
 
 
 def _behind(build: FrameworkBuild, query: Query) -> int:
