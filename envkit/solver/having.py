@@ -25,7 +25,7 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
 
     plan = _having(request, matrix)
     if isinstance(plan, Plan) and any(build.package is None for build in plan.choice.builds):
-        from envkit.image.source_python import with_its_system
+        from envkit.solver.source_python import with_its_system
 
         plan = with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
     return replace(plan, background=background(request, matrix))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.tables import Tables
-from envkit.image.frameworks import lacking
-from envkit.solver.model import NoPlan, Plan
+from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.pip_calls import installed_by_pip
 from envkit.solver.request import Request
 from envkit.tables import images as data
@@ -18,6 +17,8 @@ from envkit.tables.images import SourceStep
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
+_PYTHON = "python-library"
+_PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the distribution's kind
 _MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
 
 
@@ -139,3 +140,15 @@ def _newest_first(systems: Iterable[OperatingSystem]) -> list[OperatingSystem]:
 def _advice(build: FrameworkBuild, plan: Plan, matrix: Tables) -> str:
     names = [system.os_id for system in _systems(build, plan.request, matrix)]
     return f"Choose --os {names[0]}." if names else "Omit --python, or choose another version."
+
+
+def lacking(choice: Choice, system: OperatingSystem) -> str | None:
+    """The first of the libraries that the frameworks load for which the distribution has no package, or None."""
+    return next((purpose for purpose in purposes(choice) if not data.packages(purpose, system, version="")), None)
+
+
+def purposes(choice: Choice) -> Iterator[str]:
+    """What the frameworks load from packages; an interpreter from elsewhere provides its own library."""
+    own = choice.python_source is not None and choice.python_source.way in _PACKAGED
+    for needed in (data.need(build) for build in choice.builds):
+        yield from (name for name in (needed.packages if needed else ()) if own or name != _PYTHON)
