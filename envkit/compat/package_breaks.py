@@ -37,7 +37,7 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
 
 def _against(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, PackageBreak]]:
     amended = "[" in package and "post" in spec  # a post release has other extras
-    rows = _rows().get(package, ()) if not amended else ()
+    rows = _rows().get(plain_name(package), ()) if not amended else ()
     wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
         there = beside.get(other.package) if row.beside else ("", other.spec)

@@ -38,7 +38,7 @@ class Needs:
             if needed is None or needed.package not in others or not _is_in(release, row):
                 continue
             for line in (_plain(row.requires), row.requires):  # what one version is left out of is long to read
-                alone = PackagePair(_named(one, row), str(release.numbers), (line,), row.sources)
+                alone = PackagePair(_named(one, row), one.spec.partition("+")[0].lstrip("="), (line,), row.sources)
                 verdict = pair_agrees((alone,), one.asked, others)
                 if verdict.status == "fail":
                     break

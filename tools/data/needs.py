@@ -22,6 +22,7 @@ from tools.data.index import Index, IndexFile, pip_index_url
 
 _LIBRARIES = ("nvidia-", "tensorrt")  # in package_requirements.csv
 _FOR_GPUS = ("cuda", "and-cuda", "cudnn")  # extras that bring a build for GPUs
+_WITH_ALL, _SERVERS = ("sglang",), ("all'", "srt'")  # packages whose server is an extra
 
 Line = tuple[str, str]  # what is required, and its marker
 
@@ -29,7 +30,7 @@ Line = tuple[str, str]  # what is required, and its marker
 def need_rows(package: str, releases: Mapping[str, Iterable[str]]) -> Iterator[PackageNeed]:
     """The rows of a package, from the Requires-Dist of its releases; those in a row that require the same are one."""
     order = sorted(releases, key=Version)
-    lines = {release: set(_lines(package, release, releases[release])) for release in order}
+    lines = {release: set(_lines(package, release, _in_full(package, releases[release]))) for release in order}
     for need in sorted(set().union(*lines.values())):
         for first, last in _spans(order, [need in lines[release] for release in order]):
             yield PackageNeed(package, first, last, *need, (f"pypi-{package}",))
@@ -48,6 +49,25 @@ def _spans(order: list[str], having: list[bool]) -> Iterator[tuple[str, str]]:
         yield start, last
 
 
+def _in_full(package: str, required: Iterable[str]) -> Iterator[str]:
+    """The lines, where an extra asks for others of its package (`sglang[srt]; extra == "all"`) those for it as well."""
+    required = tuple(required)
+    yield from required
+    for extra, other in _nested(package, required):
+        for text in required:
+            if f"extra == '{other}'" in text.replace('"', "'"):
+                yield text.replace('"', "'").replace(f"extra == '{other}'", f"extra == '{extra}'")
+
+
+def _nested(package: str, required: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for text in required:
+        name, _, rest = text.replace('"', "'").partition("[")
+        extras, _, marker = rest.partition("]")
+        _, found, extra = marker.partition("extra == '")
+        if canonicalize_name(name) == package and found:
+            yield from ((extra.partition("'")[0], other.strip()) for other in extras.split(","))
+
+
 def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line]:
     for text in required:
         try:
@@ -56,15 +76,15 @@ def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line
             continue
         name, marker = canonicalize_name(line.name), str(line.marker or "").replace('"', "'")
         paired = not marker and name in _pairs().get((package, release), ())
-        if line.specifier and not paired and not _is_of_cuda(package, name) and _is_told(marker):
+        if line.specifier and not paired and not _is_of_cuda(package, name) and _is_told(package, marker):
             clauses = ",".join(sorted(map(str, line.specifier), reverse=True))
             yield f"{name}{clauses}", marker
 
 
-def _is_told(marker: str) -> bool:
+def _is_told(package: str, marker: str) -> bool:
     """Whether a line is for everybody, or for an extra that brings a build for GPUs."""
     _, found, extra = marker.partition("extra == '")
-    return not found or extra.startswith(_FOR_GPUS)
+    return not found or extra.startswith(_FOR_GPUS) or (package in _WITH_ALL and extra.startswith(_SERVERS))
 
 
 def _is_of_cuda(package: str, name: str) -> bool:
