@@ -67,6 +67,19 @@ def first_unbroken(package: str, after: Version | None, beside: str, there: Vers
     return next((end for end in later if not any(span.holds(end) for span in spans)), None)
 
 
+def first_broken(package: str, build: FrameworkBuild) -> Version | None:
+    """The first release of a package from which on every one breaks next to a build; None where none does."""
+    name = package_of(build)
+    spans = [span for _, span, other in _rows().get(package, ()) if _is_beside(other, name, build.version)]
+    starts = [bound for span in spans for operator, bound in span.clauses if operator == ">="]
+    is_open = any(not any(operator == "<" for operator, _ in span.clauses) for span in spans)
+    return min(starts) if starts and is_open else None
+
+
+def _is_beside(other: Requirement, name: str, version: Version) -> bool:
+    return other.package == name and other.spec.holds(version)
+
+
 def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[str, str, tuple[str, ...]] | None:
     """Why the extra that a pinned package names cannot be had with a Python, what helps, and the sources.
 

@@ -53,10 +53,24 @@ def _in_full(package: str, required: Iterable[str]) -> Iterator[str]:
     """The lines, where an extra asks for others of its package (`sglang[srt]; extra == "all"`) those for it as well."""
     required = tuple(required)
     yield from required
+    nested: dict[str, set[str]] = {}
     for extra, other in _nested(package, required):
-        for text in required:
-            if f"extra == '{other}'" in text.replace('"', "'"):
-                yield text.replace('"', "'").replace(f"extra == '{other}'", f"extra == '{extra}'")
+        nested.setdefault(extra, set()).add(other)
+    for extra in nested:
+        for other in sorted(_reached(extra, nested)):
+            old, new = f"extra == '{other}'", f"extra == '{extra}'"
+            yield from (text.replace('"', "'").replace(old, new) for text in required if old in text.replace('"', "'"))
+
+
+def _reached(extra: str, nested: Mapping[str, set[str]]) -> set[str]:
+    """The extras that one asks for, and those that they ask for in turn."""
+    found: set[str] = set()
+    waiting = [extra]
+    while waiting:
+        new = nested.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found - {extra}
 
 
 def _nested(package: str, required: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -65,7 +79,7 @@ def _nested(package: str, required: Iterable[str]) -> Iterator[tuple[str, str]]:
         extras, _, marker = rest.partition("]")
         _, found, extra = marker.partition("extra == '")
         if canonicalize_name(name) == package and found:
-            yield from ((extra.partition("'")[0], other.strip()) for other in extras.split(","))
+            yield from ((extra.partition("'")[0], other.strip().replace("_", "-")) for other in extras.split(","))
 
 
 def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line]:
