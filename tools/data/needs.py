@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -91,8 +92,13 @@ def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line
         name, marker = canonicalize_name(line.name), str(line.marker or "").replace('"', "'")
         paired = not marker and name in _pairs().get((package, release), ())
         if line.specifier and not paired and not _is_of_cuda(package, name) and _is_told(package, marker):
-            clauses = ",".join(sorted(map(str, line.specifier), reverse=True))
+            clauses = ",".join(sorted((_clause(one) for one in line.specifier), reverse=True))
             yield f"{name}{clauses}", marker
+
+
+def _clause(one: Specifier) -> str:
+    """A clause with its release as indexes write it: `>=0.8.0rc0` for `>=0.8.0-rc.0`."""
+    return str(one) if one.version.endswith(".*") else f"{one.operator}{Version(one.version)}"
 
 
 def _is_told(package: str, marker: str) -> bool:
