@@ -65,7 +65,7 @@ class PackageNeed:
     package: str
     first: str  # release, as the index writes it: 2.15.0.post1
     last: str  # each one between the two requires the same
-    requires: str  # protobuf>=3.20.3,<5.0.0dev
+    requires: str  # protobuf>=3.20.3,<5.0.0
     marker: str  # the environments and extras that it is for, '' for all
     sources: tuple[str, ...]
 

@@ -14,7 +14,7 @@ from tests.project.test_expected import request_of
 
 REFUSED = [
     # TensorFlow 2.15.0: protobuf <5, wrapt <1.15; its NumPy is in the table of builds
-    ("tensorflow==2.15.0\nprotobuf==5.26.0\n", "protobuf>=3.20.3,<5.0.0dev"),
+    ("tensorflow==2.15.0\nprotobuf==5.26.0\n", "protobuf>=3.20.3,<5.0.0"),
     ("tensorflow==2.15\nwrapt==1.15\n", "wrapt>=1.11.0,<1.15"),
     ("tensorflow==2.15\nnumpy==1.23\n", "numpy>=1.23.5"),
     # PyTorch 2.6.0 names one release of SymPy and of each library of CUDA

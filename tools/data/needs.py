@@ -97,8 +97,12 @@ def _lines(package: str, release: str, required: Iterable[str]) -> Iterator[Line
 
 
 def _clause(one: Specifier) -> str:
-    """A clause with its release as indexes write it: `>=0.8.0rc0` for `>=0.8.0-rc.0`."""
-    return str(one) if one.version.endswith(".*") else f"{one.operator}{Version(one.version)}"
+    """A clause with its release as indexes write it: `>=0.8.0rc0` for `>=0.8.0-rc.0`, `<5.0.0` for `<5.0.0dev`."""
+    if one.version.endswith(".*"):
+        return str(one)
+    release = Version(one.version)
+    unreleased = one.operator == "<" and release.is_devrelease  # no release is between the two
+    return f"{one.operator}{release.base_version if unreleased else release}"
 
 
 def _is_told(package: str, marker: str) -> bool:
