@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import pip_spec
 from envkit.compat.software import numpy_spec, some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.tables.images import numpy_needs_python
@@ -63,7 +64,7 @@ def _bounds_itself(build: FrameworkBuild, source_titles: Iterable[str]) -> bool:
 
 def _readable(asked: str) -> VersionSpec | None:
     try:
-        return VersionSpec.parse(asked)
+        return pip_spec(asked)
     except ValueError:
         return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import Requirement, lies_in, requirement_of, requirements_of
 from envkit.compat.software import some_version_meets
@@ -15,7 +14,6 @@ from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import FrameworkBuild
 
 _ALWAYS = "nothing>=0"  # a release that cannot be installed, whatever is next to it
-_LINE = regex(r"\d{1,4}\.\d{1,4}")
 There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
 
 
@@ -39,7 +37,7 @@ def package_breaks(package: str, spec: str, beside: Mapping[str, There]) -> Iter
 
 def _against(package: str, spec: str, beside: Mapping[str, There]) -> Iterator[tuple[Verdict, PackageBreak]]:
     amended = "[" in package and "post" in spec  # a post release has other extras
-    rows = _rows().get(package, ()) if not amended else ()
+    rows = _rows().get(plain_name(package), ()) if not amended else ()
     wanted = requirement_of(package + spec) if rows else None
     for row, span, other in rows if wanted is not None else ():
         there = beside.get(other.package) if row.beside else ("", other.spec)
@@ -69,13 +67,25 @@ def first_unbroken(package: str, after: Version | None, beside: str, there: Vers
     return next((end for end in later if not any(span.holds(end) for span in spans)), None)
 
 
+def first_broken(package: str, build: FrameworkBuild) -> Version | None:
+    """The first release of a package from which on every one breaks next to a build; None where none does."""
+    name = package_of(build)
+    spans = [span for _, span, other in _rows().get(package, ()) if _is_beside(other, name, build.version)]
+    starts = [bound for span in spans for operator, bound in span.clauses if operator == ">="]
+    is_open = any(not any(operator == "<" for operator, _ in span.clauses) for span in spans)
+    return min(starts) if starts and is_open else None
+
+
+def _is_beside(other: Requirement, name: str, version: Version) -> bool:
+    return other.package == name and other.spec.holds(version)
+
+
 def extra_against(package: str, python: Version | VersionSpec | None) -> tuple[str, str, tuple[str, ...]] | None:
     """Why the extra that a pinned package names cannot be had with a Python, what helps, and the sources.
 
     None where it can.
     """
     name, pin, release = package.partition("==")
-    release += ".0" if _LINE.fullmatch(release) else ""  # to pip, 2.15 is 2.15.0 and no other
     beside: dict[str, There] = {"python": (f"Python {python}", python)} if python is not None else {}
     for verdict, row in _against(name, pin + release, beside) if "[" in name else ():
         return row.because, row.instead, verdict.sources
@@ -120,9 +130,14 @@ def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | Non
 @lru_cache(maxsize=4096)
 def _package_of(package: str) -> str:
     named = requirement_of(package)
-    return named.package if named is not None else ""
+    return plain_name(named.package) if named is not None else ""
+
+
+def plain_name(package: str) -> str:
+    """The name that breaks have a framework under, whichever of its packages for GPUs or without it is."""
+    return package.removesuffix("-gpu").removesuffix("-cpu")
 
 
 def package_of(build: FrameworkBuild) -> str:
-    """The name of a build's package as indexes compare it; '' for one without."""
+    """The name of a build's package as indexes compare it, whatever it is for; '' for one without."""
     return _package_of(build.package or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from re import Match
 from typing import TypeVar
 
 from envkit._startup.records import record
@@ -21,6 +22,8 @@ _LINE = regex(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
 # What follows a release's numbers: 2.7.0rc0 and 1.8.1+cu111 bound the releases as 2.7.0 and 1.8.1 do.
 _STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")
 _LOCAL = regex(r"\+[\w.]+")
+# A release of fewer than three numbers, which to an installer is that release and not its line.
+_SHORT = regex(r"(={2,3}|[!<]=|>(?!=))\s*(\d+(?:\.\d+)?)(?=\s*(?:,|$))")
 _COMPLEMENT = {"<": ">=", ">=": "<"}
 
 
@@ -44,6 +47,20 @@ def requirement_of(line: str) -> Requirement | None:
     return next(iter(requirements_of((line,))), None)
 
 
+def pip_spec(text: str) -> VersionSpec:
+    """What follows a package's name, as installers of Python packages read it: `==2.15` is 2.15.0, and no other.
+
+    Raises ValueError for what cannot be read.
+    """
+    bare = _STAGE.sub("", _LOCAL.sub("", text))
+    return VersionSpec.parse(_SHORT.sub(_whole, bare))
+
+
+def _whole(match: Match[str]) -> str:
+    operator, release = match[1][:2], match[2]
+    return f"{operator}{release}{'.0' * (2 - release.count('.'))}"
+
+
 def rows_allowed(package: str, spec: str, rows: Iterable[tuple[Row, VersionSpec]]) -> list[tuple[Row, VersionSpec]]:
     """The rows of a package, each with its releases, of which a requirement allows one or more.
 
@@ -59,7 +76,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
         if match is None:
             continue
         try:
-            spec = VersionSpec.parse(_STAGE.sub("", _LOCAL.sub("", match[2])))
+            spec = pip_spec(match[2])
         except ValueError:
             continue
         yield Requirement(match[1].lower().replace("_", "-"), spec, line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from envkit.base.versions import Version, VersionSpec
@@ -67,8 +67,14 @@ def needed_of(rows: tuple[PackagePair, ...], others: Mapping[str, tuple[str, Ver
 
 def newest_beside(rows: Iterable[PackagePair], others: Mapping[str, tuple[str, VersionSpec]]) -> str:
     """The newest of a package's releases that needs something of the others and goes with all; '' for none."""
-    fitting = [row.version for row in rows if not _clash(row, others) and _needs_any(row, others)]
-    return fitting[-1] if fitting else ""
+    return next(fitting_beside(rows, others), "")
+
+
+def fitting_beside(rows: Iterable[PackagePair], others: Mapping[str, tuple[str, VersionSpec]]) -> Iterator[str]:
+    """The releases of a package that need something of the others and go with all, newest first."""
+    for row in reversed(tuple(rows)):
+        if not _clash(row, others) and _needs_any(row, others):
+            yield row.version
 
 
 def _needs_any(row: PackagePair, others: Mapping[str, tuple[str, VersionSpec]]) -> bool:

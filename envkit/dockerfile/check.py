@@ -29,7 +29,8 @@ from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
-from envkit.dockerfile.ground import grounds
+from envkit.dockerfile.ground import alone, grounds
+from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.pins_outgrown import pins_outgrown
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
@@ -84,11 +85,12 @@ def check_dockerfile(
         findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
-    apart = (*clashes(found.packages), *of_other_torch(found.packages, matrix))
-    never = {one.package.line for one in apart if one.breaks}  # what pip does not install misses no library
+    needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
+    clashing = (*clashes(found.packages, needs), *of_other_torch(found.packages, matrix))
+    never = {one.package.line for one in clashing if one.breaks}  # what pip does not install misses no library
     findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
     findings += [
-        *_clashes(apart),
+        *_clashes(clashing),
         *_unknown_releases(found, matrix),
         *_companions(found, request),
         *_wheels(found),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirement_of
-from envkit.compat.pairs import TESTED_ONLY, meeting, needed_of, newest_beside, pair_agrees, with_extras
+from envkit.compat.pairs import TESTED_ONLY, fitting_beside, meeting, needed_of, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
+from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.tables.codes import limit
@@ -41,8 +42,8 @@ class Clash:
     needs: str = ""
 
 
-def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
-    """Each package that no release of its neighbors goes with.
+def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator[Clash]:
+    """Each package that no release of its neighbors goes with; with `needs`, by all that the pinned ones require.
 
     The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
     the rest was built for; a later one that is itself what an earlier one does not take may be meant so.
@@ -51,18 +52,20 @@ def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
     specs = specs_of(last.values())
     for one in last.values():
+        beside = [other for other in last.values() if other.command == one.command]
         verdict = _agrees(one, specs)
         if verdict.status != "fail":
+            for line, refusal in needs.against(one, specs_of(beside)) if needs is not None else ():
+                yield Clash(one, refusal, breaks=True, release="", needs=line)
             continue
-        beside = [other for other in last.values() if other.command == one.command]
         if _agrees(one, specs_of(beside)).status == "fail":
             breaks = normalized(one.name) not in TESTED_ONLY
-            yield Clash(one, verdict, breaks, _release_beside(one, specs), needed_of(releases_of(one), specs))
+            yield Clash(one, verdict, breaks, _release_beside(one, specs, needs), needed_of(releases_of(one), specs))
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
         built = [other for other in packages if normalized(other.name) in TIED_TO_TORCH and other.command < one.command]
-        yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs))
+        yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs, needs))
 
 
 def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
@@ -105,9 +108,13 @@ def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdi
     return pair_agrees(releases_of(one), one.asked, specs)
 
 
-def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> str:
-    name = normalized(one.name)
-    return newest_beside(_known(one, lambda _: True), {other: spec for other, spec in specs.items() if other != name})
+def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], needs: Needs | None) -> str:
+    """The newest release that goes with the rest, by all that is known of what it requires; '' for none."""
+    others = {other: spec for other, spec in specs.items() if other != normalized(one.name)}
+    fitting = fitting_beside(_known(one, lambda _: True), others)
+    if needs is not None:
+        fitting = (own for own in fitting if not any(needs.against(replace(one, spec=f"=={own}"), others)))
+    return next(fitting, "")
 
 
 def together(clash: Clash) -> str:

@@ -307,3 +307,12 @@ def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
     if any("cuda" in part.text for part in parts_of((stage,), *COPIES)):
         told |= {"compiler"}
     return frozenset(told)
+
+
+_ALONE = frozenset({"--no-deps"})
+
+
+def alone(made: Iterable[Ground]) -> frozenset[tuple[int, ...]]:
+    """The commands that install packages without what those require."""
+    steps = (step for ground in made for step in ground.steps if not _ALONE.isdisjoint(step.command.words))
+    return frozenset(one.command for step in steps for one in step.packages)

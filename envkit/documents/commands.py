@@ -14,12 +14,13 @@ from envkit.compat.software import title_of
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, plan_calls
 from envkit.solver.request import Request
+from envkit.tables.images import source_steps
 from envkit.tables.loader import read
 from envkit.tables.rows import CudnnRelease, FrameworkBuild
 
 
 def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]:
-    """The commands in their order; none for a plan that chooses nothing, as for a Jetson.
+    """The commands in their order; none for a plan that chooses nothing, as for a Jetson, or what nothing here builds.
 
     pip provides what is packaged. A toolkit on the system, what comes as an image and what is built from source are
     brought by envkit's own commands.
@@ -29,8 +30,8 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
         return (_envkit("dockerfile", plan),) if choice.builds or choice.cuda else ()
     if images := images_of(plan):
         return tuple(f"docker pull {shlex.quote(image)}" for image in images)
-    if from_source(plan):
-        return (_envkit("dockerfile", plan),)
+    if built := from_source(plan):
+        return (_envkit("dockerfile", plan),) if all(map(source_steps, built)) else ()
     if _of_the_system(plan):
         return (_envkit("install", _with_free_cudnn(plan)),)
     return pip_commands(plan_calls(plan, mirrors or Mirrors()), plan.request.platform)

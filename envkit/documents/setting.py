@@ -58,4 +58,6 @@ def _for_native(plan: Plan) -> str:
     if plan.choice.needs_toolkit:
         where = f" on {plan.choice.os.title}" if plan.choice.os is not None else ""
         return f"CUDA {plan.choice.cuda} would be installed{where} alongside existing software"
+    if plan.choice.cuda is None:
+        return "the plan consists of Python packages alone"
     return "the packages include CUDA, so the system needs only the driver"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from envkit.base.errors import EnvkitError
@@ -13,6 +13,7 @@ from envkit.image.options import ImageOptions
 from envkit.image.parts import Base
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
+from envkit.solver.source_python import lacking, purposes
 from envkit.tables import images as data
 from envkit.tables.images import PackageSet, SourceStep
 from envkit.tables.loader import read
@@ -20,10 +21,6 @@ from envkit.tables.rows import OperatingSystem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-
-
-_PYTHON = "python-library"
-_PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the distribution's kind
 
 
 def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
@@ -85,20 +82,8 @@ def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
         way = f"Choose --os {having[0]}." if having else "Choose another --os."
         raise EnvkitError(f"{names} loads {missing}, and envkit knows no {system.os_id} package for that.", way)
     version = str(choice.python or "")
-    purposes = _once(_purposes(choice))
-    return tuple(name for purpose in purposes for name in data.packages(purpose, system, version=version))
-
-
-def lacking(choice: Choice, system: OperatingSystem) -> str | None:
-    """The first of the libraries that the frameworks load for which the distribution has no package, or None."""
-    return next((purpose for purpose in _purposes(choice) if not data.packages(purpose, system, version="")), None)
-
-
-def _purposes(choice: Choice) -> Iterator[str]:
-    """What the frameworks load from packages; an interpreter from elsewhere provides its own library."""
-    own = choice.python_source is not None and choice.python_source.way in _PACKAGED
-    for needed in (data.need(build) for build in choice.builds):
-        yield from (name for name in (needed.packages if needed else ()) if own or name != _PYTHON)
+    wanted = _once(purposes(choice))
+    return tuple(name for purpose in wanted for name in data.packages(purpose, system, version=version))
 
 
 def needs_driver(choice: Choice) -> bool:

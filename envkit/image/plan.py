@@ -9,10 +9,10 @@ from envkit.image.backends import with_backends
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import on_own_base
 from envkit.image.recipe import for_image
-from envkit.image.source_python import with_its_system
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
+from envkit.solver.source_python import with_its_system
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

@@ -30,13 +30,13 @@ from envkit.image.python import PythonSetup, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
-from envkit.image.source_python import own_python
 from envkit.image.steps import WHEEL_LIBRARIES, locked_step, merged, pip_step, requirements_step
 from envkit.image.system import install
 from envkit.image.titles import image_name, image_title, no_digest
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
+from envkit.solver.source_python import own_python
 from envkit.tables import images as data
 from envkit.tables.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
 

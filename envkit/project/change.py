@@ -58,7 +58,18 @@ def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | N
             return _new_alone(bounded, text)
         if attempt.text != text and not found.faults:
             return _new_alone(attempt, text)
+        followed = _followed(attempt, found) if attempt.text != text else attempt
+        if followed.text != attempt.text and not judge(followed.text).faults:
+            return _new_alone(followed, text)
     return None
+
+
+def _followed(change: Change, judged: Judged) -> Change:
+    """The change with that of what then clashes, where nothing else is left to put right."""
+    if {fault.id for fault in judged.faults} != {faults.REQUIREMENTS_CLASH.id}:
+        return change
+    more = _other_companions(change.text, judged)
+    return Change(more.text, (*change.told, *more.told))
 
 
 def _new_alone(change: Change, text: str) -> Change:
@@ -127,13 +138,13 @@ def _keeps_companions(build: FrameworkBuild, have: Chosen) -> bool:
 def _other_companions(text: str, judged: Judged) -> Change:
     """The file with other releases of what clashes with its frameworks, which stay as they are."""
     lines, told = text.splitlines(keepends=True), []
-    for item, version in dict(companion_releases(judged.chosen, judged.query)).items():
+    for item, spec in dict(companion_releases(judged.chosen, judged.query)).items():
         at = item.package.line - 1
         if item.file or not 0 <= at < len(lines):
             return Change(text, ())
-        local = "".join(item.package.spec.partition("+")[1:])
-        new = _rewritten(item.written, f"=={version}{local}")
-        lines[at] = _line_with(lines[at], item, new, f"=={version}{local}")
+        local = "".join(item.package.spec.partition("+")[1:]) if "," not in spec else ""
+        new = _rewritten(item.written, f"{spec}{local}")
+        lines[at] = _line_with(lines[at], item, new, f"{spec}{local}")
         told.append(new)
     return Change("".join(lines), tuple(told))
 
@@ -227,7 +238,7 @@ def _companion(item: Item, torch: Version, query: Query) -> str:
     if kept and not item.package.spec.startswith("=="):
         return ""
     rows = kept or [row for row in pairs_by_package().get(normalized(item.package.name), ()) if _goes_with(row, torch)]
-    rows = kept or [row for row in rows if is_installable(row.package, row.version, query)]
+    rows = kept or [row for row in rows if is_installable(row.package, f"=={row.version}", query)]
     return rows[-1].version if rows else ""
 
 

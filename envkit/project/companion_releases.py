@@ -5,42 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.base.names import normalized
+from envkit.base.platforms import WINDOWS
 from envkit.compat.package_wheels import EVERY, has_wheel, place_of, pythons_at, wheels_of
 from envkit.compat.packages import requirement_of
 from envkit.dockerfile.clashes import Clash, clashes
 from envkit.dockerfile.companions_newest import loose_release
+from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.specifiers import pinned_release
 from envkit.project.choose import Chosen
+from envkit.project.library_pins import other_libraries
 from envkit.project.model import Item
 from envkit.solver.query import Query
 
 
 def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]:
-    """Each package that clashes with a framework of the file, and the release of it that does not."""
+    """Each package that clashes with others of the file, and the versions of it that do not, as `==1.13.1`."""
     frameworks = {wanted.package for wanted in have.builds}
-    changes = [_changed(clash, frameworks) for clash in clashes(one.package for one in have.items)]
+    found_apart = clashes((one.package for one in have.items), needs_of(have, query))
+    changes = [_changed(clash, frameworks) for clash in found_apart]
     told: set[str] = set()
-    for name, release, required in sorted(changes, key=lambda change: not change[2]):
+    for name, spec, required in sorted(changes, key=lambda change: not change[2]):
         one = have.item_of(name)
-        usable = bool(release) and name not in frameworks | told
-        if one is not None and usable and is_installable(name, release, query):
+        usable = bool(spec) and name not in frameworks | told
+        if one is not None and usable and is_installable(name, spec, query):
             told.add(name)
-            yield one, release
+            yield one, spec
         if required:
             told.add(required)
+    for other in other_libraries(have, query):
+        yield other.item, other.needed.line[len(other.needed.package) :]
     for one in have.items:
         found = loose_in(one, have)
         if found is not None:
-            yield one, found[1]
+            yield one, f"=={found[1]}"
+
+
+def needs_of(have: Chosen, query: Query) -> Needs:
+    """What an installer on the target goes by."""
+    return Needs(have.python, query.request.architecture, WINDOWS if query.packages == WINDOWS else "linux")
 
 
 def _changed(clash: Clash, frameworks: set[str]) -> tuple[str, str, str]:
-    """What is to change of a clash, to which release, and the package that requires just that one, which stays."""
+    """What is to change of a clash, to which versions, and the package that requires just those, which stays."""
     name = normalized(clash.package.name)
     line = requirement_of(clash.needs) if clash.needs else None
-    if line is not None and line.spec.exact and line.package not in frameworks:
-        return line.package, line.line.partition("==")[2], name
-    return name, clash.release, ""
+    if line is not None and line.package not in frameworks and (line.spec.exact or not clash.release):
+        return line.package, clash.needs[len(line.package) :], name
+    return name, f"=={clash.release}" if clash.release else "", ""
 
 
 def loose_in(one: Item, have: Chosen) -> tuple[str, str, tuple[str, ...]] | None:
@@ -50,12 +61,12 @@ def loose_in(one: Item, have: Chosen) -> tuple[str, str, tuple[str, ...]] | None
     return loose_release(one.package, pin, have.python) if pin is not None else None
 
 
-def is_installable(package: str, release: str, query: Query) -> bool:
-    """Whether the default index has a wheel of a release for the target, as far as that is known.
+def is_installable(package: str, spec: str, query: Query) -> bool:
+    """Whether the default index has a wheel of these versions for the target, as far as that is known.
 
     Where no Python is named, one for a single Python is as good as none.
     """
-    rows, architecture = wheels_of(package, f"=={release}"), query.request.architecture
+    rows, architecture = wheels_of(package, spec), query.request.architecture
     python = query.request.python.exact if query.request.python is not None else None
     if python is None and rows:
         pythons = {one for row in rows for one in pythons_at(row, place_of(query.packages, architecture))}

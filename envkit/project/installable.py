@@ -10,7 +10,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.versions import VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.package_breaks import There, package_breaks
+from envkit.compat.package_breaks import There, package_breaks, plain_name
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
 from envkit.compat.packages import lies_in, requirement_of
 from envkit.compat.prebuilt_wheels import prebuilt_sources
@@ -58,7 +58,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
 
 def goes_with_the_rest(wanted: Wanted, build: FrameworkBuild, have: Chosen) -> bool:
     """Whether nothing in the file is known to break next to another build of one of its frameworks."""
-    beside = _beside(have) | {wanted.package: (wanted.package, build.version)}
+    beside = _beside(have) | {plain_name(wanted.package): (wanted.package, build.version)}
     if build.cuda is not None and build.framework == _CUDA_OF:
         beside["cuda"] = f"CUDA {build.cuda}", build.cuda
     return next(_breaks(have, beside), None) is None
@@ -187,7 +187,7 @@ def _beside(have: Chosen) -> dict[str, There]:
     """What the file installs: by its build where that is known, otherwise as it is asked for."""
     found: dict[str, There] = dict(specs_of(one.package for one in have.items))
     for wanted, build in have.meant:
-        found[wanted.package] = f"{wanted.package} {build.version}", build.version
+        found[plain_name(wanted.package)] = f"{wanted.package} {build.version}", build.version
         if build.framework == _CUDA_OF and build.cuda is not None and not build.cpu_only:
             found["cuda"] = f"CUDA {build.cuda}", build.cuda
     if have.python is not None:

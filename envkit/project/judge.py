@@ -19,12 +19,16 @@ from envkit.compat.pairs import meeting, pairs_by_package, required
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
+from envkit.project.companion_releases import needs_of
 from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
+from envkit.project.conda_channels import channel_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
+from envkit.project.library_pins import library_findings
 from envkit.project.marker_gaps import gap_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
@@ -62,14 +66,15 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     have = chosen(manifest, request, extras, matrix)
     query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
     found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
-    found += [*_pairs(have), *alone_findings(have)]
+    found += [*_pairs(have, None if manifest.locked else needs_of(have, query)), *alone_findings(have)]
     clashing = bool(found)
     for wanted, build in have.builds.items():
         found += framework_findings(wanted, build, have, query)
     if not clashing:
         found += _together(have, query)
+        found += library_findings(have, query) if not manifest.locked else ()
     found += _numpy(have, matrix)
-    found += [*_conda(have, query), *conda_findings(manifest, have)]
+    found += [*_conda(have, query), *conda_findings(manifest, have), *channel_findings(have, query)]
     found += companion_findings(have, query)
     told = {(one.id, one.subject) for one in found if one.status is Status.FAIL}
     found += [one for one in installable_findings(have, query) if (one.id, one.subject) not in told]
@@ -161,9 +166,9 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 _UNTESTED = "The import warns, and the compiled operations may fail."
 
 
-def _pairs(have: Chosen) -> Iterator[Finding]:
+def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
     """The requirements that no release of a package and of its neighbors meets together."""
-    for clash in clashes(one.package for one in have.items):
+    for clash in clashes((one.package for one in have.items), needs):
         package, verdict = clash.package, clash.verdict
         tested = verdict.relation == "pair-tested"
         yield finding(

@@ -13,6 +13,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.companion_builds import companion_on_platform, is_made_for, is_on_torch_index, takes_cuda
 from envkit.compat.companion_gpus import companion_on_gpu, no_release_runs
+from envkit.compat.needs import bounds_beside
 from envkit.compat.package_breaks import package_breaks
 from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import (
@@ -169,9 +170,10 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
             yield f"{asked} is not known to envkit; {companion.package} {release} was used instead"
     for pinned in installed_after(choice, request):
         place = index_after(pinned, choice, request)
+        told = " ".join(map(quote, (pinned, *bounds_after(pinned, choice, request))))
         yield (
             f"This plan resolves the packages that {pinned.replace('==', ' ')} requires; {pinned} itself is installed "
-            f"after them: python -m pip install {quote(pinned)}{f' --index-url {place}' if place else ''}"
+            f"after them: python -m pip install {told}{f' --index-url {place}' if place else ''}"
         )
     for framework, companion in request.companions:
         torch = next((build.version for build in choice.builds if build.framework == framework), None)
@@ -190,6 +192,13 @@ def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
         if (release := _release_here(companion, build, choice, request))
     )
     return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
+
+
+def bounds_after(requirement: str, choice: Choice, request: Request) -> tuple[str, ...]:
+    """The bounds that pip needs next to a package that was asked for by name, so as not to take what breaks."""
+    package, _, version = requirement.partition("==")
+    builds = (build for companion, build in _asked(choice, request) if companion.named == package)
+    return tuple(line for build in builds for line in bounds_beside(package.partition("[")[0], version, build))
 
 
 def index_after(requirement: str, choice: Choice, request: Request) -> str | None:

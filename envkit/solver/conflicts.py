@@ -111,7 +111,8 @@ def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Quer
     newest = tuple(-part for part in build.version.parts)
     driver = "driver-runs-cuda" in names
     behind = _behind(build, query) if query is not None and not driver else 0
-    return (clashes, behind, cuda if driver else (), newest, tuple(-part for part in cuda))
+    aside = bool(names & _NOT_ASKED)  # what was asked for, and does not do, says more than what was not
+    return (clashes, behind, cuda if driver else (), aside, newest, tuple(-part for part in cuda))
 
 
 def _behind(build: FrameworkBuild, query: Query) -> int:
@@ -128,6 +129,7 @@ def _tenths(capability: ComputeCapability) -> int:
     return capability.major * 10 + capability.minor
 
 
+_NOT_ASKED = {"cuda-version", "platform", "architecture"}
 _UNKNOWN_CODE = 1_000  # further than any
 _OF_GPU = {"gpu-runs-build", "gpu-runs-cuda", "gpu-on-cudnn"}
 # a build that is made before, or after, the time of a GPU lacks it in each of its libraries

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from envkit._startup.records import replace
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.driver import first_branch_floor
-from envkit.compat.software import title_of
+from envkit.compat.driver import first_branch_floor, reported_cuda
+from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.solve import resolve
+from envkit.tables.images import Backend
+from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild
 
 
 def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
@@ -19,6 +24,10 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     from envkit.solver.background import background
 
     plan = _having(request, matrix)
+    if isinstance(plan, Plan) and any(build.package is None for build in plan.choice.builds):
+        from envkit.solver.source_python import with_its_system
+
+        plan = with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
     return replace(plan, background=background(request, matrix))
 
 
@@ -37,7 +46,7 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if cuda is None or not request.frameworks or request.needs_toolkit or (isinstance(plan, Plan) and request.driver):
         return plan
     driver = request.driver or first_branch_floor(cuda, matrix)
-    if driver is None:
+    if driver is None or not _can_show(driver, cuda, request.platform, matrix):
         return plan
     refused = isinstance(plan, NoPlan)
     if refused and _is_broken_there(request, cuda, matrix):
@@ -54,6 +63,12 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
     return replace(plan, warnings=(*plan.warnings, _other_reading(cuda, driver, other)))
 
 
+def _can_show(driver: Version, cuda: Version, platform: str, matrix: Tables) -> bool:
+    """Whether nvidia-smi can have shown that CUDA: not where it is beyond the one that the driver reports."""
+    shown = reported_cuda(driver, matrix, platform)
+    return shown is None or cuda <= shown or shown.starts_with(cuda) or cuda.starts_with(shown)
+
+
 def _is_broken_there(request: Request, cuda: Version, matrix: Tables) -> bool:
     """Whether a package that was asked for by its own name is known not to work with that CUDA."""
     if not request.companions:
@@ -64,20 +79,56 @@ def _is_broken_there(request: Request, cuda: Version, matrix: Tables) -> bool:
     return any(broken_beside(companion, build) is not None for _, companion in request.companions for build in own[:1])
 
 
-def _with_backend(request: Request, matrix: Tables) -> Plan | None:
-    """The plan for a framework that runs on another (Keras), with the first of those that fits; None otherwise."""
+def _with_backend(request: Request, matrix: Tables) -> Plan | NoPlan | None:
+    """The plan for a framework that runs on another (Keras), with the first of those that fits, or the first refusal.
+
+    None for a framework that computes by itself, and where it is not known with which releases it goes.
+    """
+    refused: NoPlan | None = None
     rows = [matrix.framework(one.name) for one in request.frameworks]
     givers = rows[0].cuda_from if len(rows) == 1 and rows[0] is not None else ()
     alive = [row for name in givers if (row := matrix.framework(name)) is not None and not row.archived]
     for row in alive:
-        both = replace(request, frameworks=(*request.frameworks, FrameworkRequest(row.name)))
-        plan = _having(both, matrix)
-        if isinstance(plan, Plan):
-            others = series([f"--framework {other.name}" for other in alive if other is not row], "or")
-            names = request.frameworks[0].name
-            told = f"{names} runs on top of another framework; {row.title} was chosen: {others} chooses a different one"
-            return replace(plan, warnings=(told, *plan.warnings))
-    return None
+        for pair in _backed_by(row.name, request.frameworks[0]):
+            plan = _having(replace(request, frameworks=pair), matrix)
+            if isinstance(plan, Plan):
+                asked = (request.frameworks[0], pair[1])  # in the words of the user, whatever the backend narrows
+                others = [other.name for other in alive if other is not row and _runs_on(plan, other.name)]
+                told = _chosen_backend(request.frameworks[0].name, row.title, others)
+                return replace(plan, request=replace(plan.request, frameworks=asked), warnings=(told, *plan.warnings))
+            if refused is None and pair[1].spec is not None:
+                added = f"{request.frameworks[0]} runs on top of another framework, so {pair[1]} was added"
+                refused = replace(plan, warnings=(*plan.warnings, added))
+    return refused
+
+
+def _backed_by(backend: str, wanted: FrameworkRequest) -> Iterator[tuple[FrameworkRequest, FrameworkRequest]]:
+    """What to ask of a framework and of one that it computes with, newest releases first."""
+    rows = [row for row in read(Backend) if row.framework == wanted.name]
+    for row in rows:
+        versions = VersionSpec.parse(row.versions)
+        spec = versions if wanted.spec is None else VersionSpec((*wanted.spec.clauses, *versions.clauses))
+        if row.backend == backend and some_version_meets((spec,)):
+            own = wanted if wanted.spec is not None and wanted.spec.exact is not None else replace(wanted, spec=spec)
+            yield own, FrameworkRequest(backend, VersionSpec.parse(row.backend_versions))
+    if not rows:
+        yield wanted, FrameworkRequest(backend)
+
+
+def _runs_on(plan: Plan, backend: str) -> bool:
+    """Whether the release that was chosen could compute with another framework as well."""
+    build = plan.choice.builds[0]
+    return any(pair[1].name == backend for pair in _backed_by(backend, FrameworkRequest(build.framework, _at(build))))
+
+
+def _at(build: FrameworkBuild) -> VersionSpec:
+    return VersionSpec((("==", build.version),))
+
+
+def _chosen_backend(name: str, backend: str, others: list[str]) -> str:
+    told = f"{name} runs on top of another framework; {backend} was chosen"
+    choices = series([f"--framework {other}" for other in others], "or")
+    return f"{told}: {choices} chooses a different one" if choices else told
 
 
 def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:

@@ -42,11 +42,12 @@ def plan_calls(plan: Plan, mirrors: Mirrors) -> tuple[PipInstall, ...]:
 def _companions(plan: Plan, mirrors: Mirrors) -> Iterator[PipInstall]:
     """The packages that were asked for by name, after the framework whose index may lack them."""
     if plan.request.companions:
-        from envkit.solver.companions import index_after, installed_after
+        from envkit.solver.companions import bounds_after, index_after, installed_after
 
         for line in installed_after(plan.choice, plan.request):
             place = index_after(line, plan.choice, plan.request)
-            yield PipInstall((line,), index_url=mirrors.rewrite(place) if place else mirrors.index_url)
+            lines = (line, *bounds_after(line, plan.choice, plan.request))
+            yield PipInstall(lines, index_url=mirrors.rewrite(place) if place else mirrors.index_url)
 
 
 def pip_calls(

@@ -14,7 +14,7 @@ from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import Alternative, NoPlan, Plan
 from envkit.solver.query import Query
 from envkit.solver.request import Request
-from envkit.solver.search import select
+from envkit.solver.search import Selection, select
 from envkit.solver.verdicts import verdicts, warnings
 
 HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else is known to work
@@ -58,6 +58,8 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
             warnings=ways,
             rejected=rejected_by(query),
         )
+    if not request.needs_toolkit and _asks_the_system(selection, query):
+        return resolve(replace(request, needs_toolkit=True), matrix)
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
     better = improvements(query, choice)
@@ -66,6 +68,16 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         better = (*supported_instead(query, choice, choice.toolkit), *better)
     return Plan(request, choice, judged, better, warnings(choice, query, judged))
+
+
+def _asks_the_system(selection: Selection, query: Query) -> bool:
+    """Whether the CUDA that was asked for is that of the system alone: the packages load one, and bring none."""
+    return (
+        query.request.cuda is not None
+        and selection.toolkits is None
+        and bool(selection.builds)
+        and all(build.bundles_cuda is False and query.knowledge.is_cuda_unknown(build) for build in selection.builds)
+    )
 
 
 def _newer_driver(request: Request, matrix: Tables) -> tuple[Alternative, ...]:

@@ -190,7 +190,7 @@ class OfficialName:
     sources: tuple[str, ...]
 
 
-@table("image/backends.csv", "framework", "versions")
+@table("image/backends.csv", "framework", "versions", "backend")
 @record
 class Backend:
     """The framework that another one computes with, for a range of its versions."""

@@ -57,6 +57,19 @@ class PackageExtra:
     sources: tuple[str, ...]
 
 
+@table("package_needs.csv", "package", "first", "requires", "marker")
+@record
+class PackageNeed:
+    """What releases of a package require of a package that no other table of requirements has, by their metadata."""
+
+    package: str
+    first: str  # release, as the index writes it: 2.15.0.post1
+    last: str  # each one between the two requires the same
+    requires: str  # protobuf>=3.20.3,<5.0.0
+    marker: str  # the environments and extras that it is for, '' for all
+    sources: tuple[str, ...]
+
+
 @table("companion_builds.csv", "package", "versions")
 @record
 class CompanionBuilds:

@@ -20,7 +20,7 @@ CHANGES = {
     ("torch-2.6/requirements.txt", BLACKWELL): (CU128, "torch==2.7.0+cu128", "torchvision==0.22.0+cu128"),
     ("other-torchvision/requirements.txt", AMPERE): ("torchvision==0.16.0+cu118",),
     ("uv-cu124/pyproject.toml", BLACKWELL): ('"pytorch-cu128"', "whl/cu128"),
-    ("vllm-other-torch/requirements.txt", AMPERE): ("vllm==0.7.3",),
+    ("vllm-other-torch/requirements.txt", AMPERE): ("vllm==0.7.0",),  # 0.7.1 requires transformers 4.48
     ("vllm-alone/requirements.txt", BLACKWELL.replace("3.12", "3.11")): (CU128, "vllm==0.9.2"),
     ("llava/pyproject.toml", AMPERE): ('"torch==2.4.1", "torchvision"',),  # its bitsandbytes ends with CUDA 12.1
     ("setup-constant/setup.py", AMPERE): ('"torch==2.10.0"',),

@@ -499,11 +499,14 @@ class Oracle:
 # ---- rules on requirement lines, by what packaging says of them
 
 
+_FOR = ("", "-gpu", "-cpu")  # the packages of one release
+
+
 def matches(wanted: Requirement, build: FrameworkBuild) -> bool:
     """Whether a build is a release that a requirement allows."""
     return (
         build.package is not None
-        and as_requirement(build.package).name.lower() == wanted.name.lower()
+        and as_requirement(build.package).name.lower() in (f"{wanted.name.lower()}{part}" for part in _FOR)
         and wanted.specifier.contains(str(build.version), prereleases=True)
     )
 

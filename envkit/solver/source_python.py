@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
-from envkit.image.frameworks import lacking
-from envkit.solver.model import NoPlan, Plan
+from envkit.compat.tables import Tables
+from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.pip_calls import installed_by_pip
 from envkit.solver.request import Request
 from envkit.tables import images as data
@@ -18,26 +17,35 @@ from envkit.tables.images import SourceStep
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
-if TYPE_CHECKING:
-    from envkit.tables import Matrix
-
+_PYTHON = "python-library"
+_PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the distribution's kind
 _MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
 
 
-def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Matrix) -> Plan | NoPlan:
+def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Tables) -> Plan | NoPlan:
     """The plan on a distribution that its frameworks can run on, where the request leaves the distribution open.
 
     That is one with the Python that a source build takes, and with a package of each library that packages load.
     Where the request leaves the CUDA open, a build that has a recipe is taken in place of one that has none.
     """
     plan = _with_a_recipe(plan, resolve)
-    if isinstance(plan, NoPlan) or plan.request.os_id is not None or plan.choice.os is None:
+    if isinstance(plan, NoPlan) or plan.choice.os is None:
         return plan
-    for system in _better_systems(plan, plan.choice.os, matrix):
+    for system in _better_systems(plan, plan.choice.os, matrix) if plan.request.os_id is None else ():
         found = resolve(replace(plan.request, os_id=system.os_id))
         if isinstance(found, Plan):
-            return found
-    return plan
+            return _with_its_python(found, resolve)
+    return _with_its_python(plan, resolve)
+
+
+def _with_its_python(plan: Plan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan:
+    """The plan with the Python of its distribution that its source build is made with; what the request says stays."""
+    build, system = _compiled(plan), plan.choice.os
+    python = max(_pythons(build, system, plan.request) or (), default=None) if build and system else None
+    if python is None or plan.choice.python == python:
+        return plan
+    found = resolve(replace(plan.request, python=VersionSpec.parse(str(python))))
+    return replace(found, request=plan.request) if isinstance(found, Plan) else plan
 
 
 def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan | NoPlan:
@@ -53,7 +61,7 @@ def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPl
     return plan
 
 
-def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Matrix) -> list[OperatingSystem]:
+def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Tables) -> list[OperatingSystem]:
     """The distributions to try in place of the planned one; [] where that will do."""
     build = _compiled(plan)
     if build is not None:
@@ -65,7 +73,7 @@ def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Matrix) -> lis
     )
 
 
-def own_python(plan: Plan, matrix: Matrix) -> Version | None:
+def own_python(plan: Plan, matrix: Tables) -> Version | None:
     """The Python that the plan's source build is made with, None for one without.
 
     Raises EnvkitError where the distribution has none that will do, or is none that the build runs on.
@@ -115,7 +123,7 @@ def _pythons(build: FrameworkBuild, system: OperatingSystem, request: Request) -
     return [one for one in known if one in had and (request.python is None or request.python.holds(one))]
 
 
-def _systems(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[OperatingSystem]:
+def _systems(build: FrameworkBuild, request: Request, matrix: Tables) -> list[OperatingSystem]:
     """The distributions with an image that the build runs on, with a Python as requested; longest supported first."""
     return _newest_first(
         system
@@ -129,6 +137,18 @@ def _newest_first(systems: Iterable[OperatingSystem]) -> list[OperatingSystem]:
     return sorted(systems, key=lambda row: row.extended_support_end or row.end_of_support or "", reverse=True)
 
 
-def _advice(build: FrameworkBuild, plan: Plan, matrix: Matrix) -> str:
+def _advice(build: FrameworkBuild, plan: Plan, matrix: Tables) -> str:
     names = [system.os_id for system in _systems(build, plan.request, matrix)]
     return f"Choose --os {names[0]}." if names else "Omit --python, or choose another version."
+
+
+def lacking(choice: Choice, system: OperatingSystem) -> str | None:
+    """The first of the libraries that the frameworks load for which the distribution has no package, or None."""
+    return next((purpose for purpose in purposes(choice) if not data.packages(purpose, system, version="")), None)
+
+
+def purposes(choice: Choice) -> Iterator[str]:
+    """What the frameworks load from packages; an interpreter from elsewhere provides its own library."""
+    own = choice.python_source is not None and choice.python_source.way in _PACKAGED
+    for needed in (data.need(build) for build in choice.builds):
+        yield from (name for name in (needed.packages if needed else ()) if own or name != _PYTHON)

@@ -1,0 +1,91 @@
+"""What pinned packages require of those next to them by the metadata of their wheels, beyond what pairs of them say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from envkit._startup.records import record
+from envkit.base.markers import holds
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.package_wheels import place_of, pythons_at, wheels_of
+from envkit.compat.packages import requirement_of
+from envkit.compat.pairs import pair_agrees
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import Release
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageNeed, PackagePair
+
+
+@record
+class Needs:
+    """The requirements that an installer on one target goes by; `python` is None where it is not known."""
+
+    python: Version | None
+    architecture: str
+    platform: str
+    apart: frozenset[tuple[int, ...]] = frozenset()  # commands that go by none
+
+    def against(self, one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> Iterator[tuple[str, Verdict]]:
+        """Each requirement of a pinned release that none of the others' requirements allows, with the refusal."""
+        release = _pinned(one)
+        if release is None or one.command in self.apart:
+            return
+        name = normalized(one.name)
+        for row in read(PackageNeed, holding=f"{name},"):
+            needed = requirement_of(row.requires) if row.package == name else None
+            if needed is None or needed.package not in others or not _is_in(release, row):
+                continue
+            for line in (_plain(row.requires), row.requires):  # what one version is left out of is long to read
+                alone = PackagePair(_named(one, row), one.spec.partition("+")[0].lstrip("="), (line,), row.sources)
+                verdict = pair_agrees((alone,), one.asked, others)
+                if verdict.status == "fail":
+                    break
+            if verdict.status == "fail" and self._applies(row.marker, one):
+                yield line, verdict
+
+    def _applies(self, marker: str, one: Package) -> bool:
+        """Whether a requirement is for this target: where its Python is not known, on each that the release has."""
+        if not marker:
+            return True
+        known = [self.python] if self.python is not None else list(_pythons(one, self.platform, self.architecture))
+        return bool(known) and all(
+            any(holds(marker, python, self.architecture, self.platform, extra) for extra in ("", *one.extras))
+            for python in known
+        )
+
+
+def _plain(requires: str) -> str:
+    """A requirement without the single versions that it leaves out."""
+    return ",".join(part for part in requires.split(",") if not part.startswith("!="))
+
+
+def _named(one: Package, row: PackageNeed) -> str:
+    """The package as it is asked for, where it is its extra that requires something."""
+    name = normalized(one.name)
+    return f"{name}[{','.join(one.extras)}]" if "extra ==" in row.marker else name
+
+
+def _pinned(one: Package) -> Release | None:
+    """The one release that is taken by its number, None for others."""
+    bare = one.spec.partition("+")[0]
+    if one.tool != "pip" or one.wheel is not None or not bare.startswith("=="):
+        return None
+    try:
+        return Release.parse(bare.lstrip("="))
+    except ValueError:
+        return None
+
+
+def _is_in(release: Release, row: PackageNeed) -> bool:
+    return Release.parse(row.first).order <= release.order <= Release.parse(row.last).order
+
+
+def _pythons(one: Package, platform: str, architecture: str) -> Iterable[Version | None]:
+    """The Pythons that a release has wheels for; one that is not known where it has some for every later one."""
+    place = place_of(platform, architecture)
+    told = [text for row in wheels_of(normalized(one.name), one.spec) for text in pythons_at(row, place)]
+    if not told or not all(text.replace(".", "").isdigit() for text in told):
+        return [None]
+    return map(Version.parse, told)
