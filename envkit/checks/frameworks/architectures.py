@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.ask import capability_of, framework_of, tells_framework
@@ -18,8 +17,15 @@ from envkit.checks.engine.messages import message_evidence, named, only_shown, s
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
-from envkit.checks.frameworks.compiled import compiled_extension, compiled_program, hide_gpus, of_newer_nvrtc
-from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
+from envkit.checks.frameworks.compiled import (
+    compiled_extension,
+    compiled_program,
+    hide_gpus,
+    of_newer_nvrtc,
+    other_build_ran,
+)
+from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
+from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -29,8 +35,6 @@ from envkit.model.observed import is_told
 if TYPE_CHECKING:
     from envkit.compat.gpu import CodeMatch
     from envkit.tables import Matrix
-
-_Codes = tuple[ComputeCapability, ...]
 
 _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
@@ -225,7 +229,7 @@ def _architecture(
 ) -> Outcome:
     from envkit.compat.gpu import CodeMatch
 
-    held = _targets(environment, item, matrix)
+    held = targets_of(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
     binary = _words(held.sass)
     end = binary.rfind(" ") + 1 if wanted.id == _NEWER else 0  # the highest target tells that the GPU is newer
@@ -249,6 +253,9 @@ def _architecture(
         )
     words = "is too old for" if fault == _NEWER else "no longer supports"
     given = replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
+    if of_another_build(environment, item, own, matrix):
+        title = f"The PyTorch in use has no kernels for {gpu.title}, and is not the {item.framework.package} named here"
+        return wanted.found(evidence, title=title, subject=gpu.title, remedy=other_build_ran(item, given))
     return wanted.found(
         evidence,
         title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
@@ -274,7 +281,7 @@ def _fault(environment: Environment, matrix: Matrix, item: Installed, own: Compu
     """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
     from envkit.compat.gpu import CodeMatch, code_match
 
-    held = _targets(environment, item, matrix)
+    held = targets_of(environment, item, matrix)
     match = code_match(own, held.sass, held.ptx, held.minimum)
     if match is CodeMatch.UNKNOWN:
         return match
@@ -283,31 +290,8 @@ def _fault(environment: Environment, matrix: Matrix, item: Installed, own: Compu
     return _DROPPED if _older_than_all(own, held.sass, held.ptx, held.minimum) else _NEWER
 
 
-@record
-class _Targets:
-    """What a build holds code for, and where that is read: in its own file, or in a row that has sources."""
-
-    sass: _Codes | None = None
-    ptx: _Codes | None = None
-    minimum: ComputeCapability | None = None
-    file: str = ""
-    sources: tuple[str, ...] = ()
-
-
-def _targets(environment: Environment, item: Installed, matrix: Matrix) -> _Targets:
-    """Binary and PTX targets of the installation: from its own files, otherwise from the table's row of its build."""
-    framework = item.framework
-    if framework.sm_arch_list is not None:
-        file = f"{framework.path} (fat-binary headers)".strip()
-        return _Targets(framework.sm_arch_list, framework.ptx_arch_list, file=file)
-    row = build_of(environment, framework, matrix)
-    if row is None:
-        return _Targets()
-    return _Targets(row.sass, row.ptx, row.min_compute_capability, sources=row.sources)
-
-
 def _older_than_all(
-    own: ComputeCapability, sass: _Codes | None, ptx: _Codes | None, minimum: ComputeCapability | None
+    own: ComputeCapability, sass: Codes | None, ptx: Codes | None, minimum: ComputeCapability | None
 ) -> bool:
     every = [*(sass or ()), *(ptx or ())]
     lowest = min((target.numbers for target in every), default=None)
@@ -389,5 +373,5 @@ def _only_slow(messages: tuple[Message, ...]) -> bool:
     return bool(messages) and all(message.signature == _SLOW for message in messages)
 
 
-def _words(codes: _Codes | None) -> str:
+def _words(codes: Codes | None) -> str:
     return "not known" if codes is None else " ".join(str(code) for code in codes) or "none"

@@ -93,7 +93,23 @@ def _other_framework(found: Installed) -> Remedy:
         f"{found.framework.package} has code for this GPU, but the PyTorch that printed the warning does not: the "
         "program uses a different one. Run the command with the program's own Python: it prints where its PyTorch is "
         "and which GPUs it has code for. Then switch to the environment with the other one.",
-        (run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD),),
+        (_where(found),),
+    )
+
+
+def _where(found: Installed) -> Command:
+    return run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD)
+
+
+def other_build_ran(found: Installed, given: Remedy) -> Remedy:
+    """`given` puts the build that is named where a different one of the same framework ran, and printed its list."""
+    return Remedy(
+        f"The list that was printed is not that of {found.framework.package}, which has code for this GPU: a different "
+        "build is in use, such as one that pip took from the default index. The first command, run with the program's "
+        "own Python, prints where its build is, its version, and its GPUs. If it is in another environment, switch to "
+        f"the one that has {found.framework.package}. Otherwise install that build over it, with the same Python: the "
+        "other commands do.",
+        (_where(found), *given.steps),
     )
 
 

@@ -1,0 +1,86 @@
+"""What a new user's texts must be told: the program's own words before what is told of it, and fixes that end well."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Finding, Status
+from tests.checks.software import findings_of
+
+_LIST = "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70.\n"
+_NO_KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+_SNAP = (
+    "I installed docker from snap on Ubuntu 22.04.\n$ sudo docker run --rm --gpus all ubuntu nvidia-smi\n"
+    "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object "
+    "file: no such file or directory: unknown.\n"
+)
+_LSPCI = "01:00.0 VGA compatible controller: NVIDIA Corporation AD104 [GeForce RTX 4070] (rev a1)\n"
+_NOUVEAU = "$ lsmod | grep -E 'nvidia|nouveau'\nnouveau              2744320  8\n"
+
+
+def _fails(text: str) -> list[Finding]:
+    return [one for one in findings_of(text) if one.status is Status.FAIL]
+
+
+def _words(found: Finding) -> str:
+    assert found.remedy is not None
+    return f"{found.title} {found.remedy.advice} {' '.join(found.remedy.commands)}"
+
+
+def _incompatible(gpu: str, target: str) -> str:
+    return f"{gpu} with CUDA capability {target} is not compatible with the current PyTorch installation.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "gpu", "target", "after", "command"),
+    [
+        ("torch 1.10.0+cu113, it fails:\n", "NVIDIA GeForce RTX 4090", "sm_89", "", "torch==1.10.0+cu113"),
+        ("", "NVIDIA GeForce RTX 3090", "sm_86", "requirements:\ntorch==1.9.0+cu111\n", "torch==1.9.0+cu111"),
+    ],
+)
+def test_the_list_that_pytorch_prints_is_of_the_build_in_use(
+    before: str, gpu: str, target: str, after: str, command: str
+) -> None:
+    found = _fails(f"{before}{_incompatible(gpu, target)}{_LIST}{_NO_KERNEL}{after}")[0]
+    assert found.id == "arch-newer-than-build"
+    said = _words(found)
+    assert "keep it" not in said and "different build is in use" in said
+    assert "torch.__file__" in said and command in said
+
+
+def test_an_extension_is_at_fault_where_pytorch_prints_no_list() -> None:
+    found = _fails(f"NVIDIA GeForce RTX 3090\ntorch 1.10.0+cu113\nflash_attn fails: {_NO_KERNEL}")[0]
+    assert "keep it" in _words(found)
+
+
+def test_the_snap_of_docker_is_replaced_and_the_engine_set_up() -> None:
+    fails = _fails(_SNAP)
+    assert [one.id for one in fails if not one.because_of] == ["docker-from-snap-or-desktop"]
+    assert fails[0].remedy is not None
+    commands = fails[0].remedy.commands
+    assert "snap" in fails[0].title and not any("docker-ce" in line for line in commands)
+    order = ["snap remove docker", "apt-get update", "docker.io", "nvidia-ctk runtime configure", "docker run"]
+    places = [next(i for i, line in enumerate(commands) if word in line) for word in order]
+    assert places == sorted(places)
+
+
+def test_docker_desktop_keeps_its_own_fix() -> None:
+    found = _fails('Docker Desktop for Linux on Ubuntu: could not select device driver "" with capabilities: [[gpu]]\n')
+    assert "snap remove" not in _words(found[0])
+
+
+@pytest.mark.parametrize("text", [_LSPCI + _NOUVEAU, _LSPCI + _NOUVEAU + "nvidia-smi : commande introuvable\n"])
+def test_nouveau_in_use_beside_no_module_of_nvidia_is_not_healthy(text: str) -> None:
+    assert {one.id for one in _fails(text)} & {"nouveau-loaded", "driver-not-installed"}
+
+
+@pytest.mark.parametrize(
+    "also",
+    ["nvidia_drm            73728  2\n", "| NVIDIA-SMI 550.120   Driver Version: 550.120   CUDA Version: 12.4 |\n"],
+)
+def test_nouveau_beside_a_driver_that_runs_is_no_fault(also: str) -> None:
+    assert "nouveau-loaded" not in {one.id for one in _fails(_LSPCI + _NOUVEAU + also)}
+
+
+def test_nouveau_that_nothing_uses_is_no_fault() -> None:
+    assert not _fails(_LSPCI + "nouveau              2744320  0\n")
