@@ -84,3 +84,19 @@ def test_nouveau_beside_a_driver_that_runs_is_no_fault(also: str) -> None:
 
 def test_nouveau_that_nothing_uses_is_no_fault() -> None:
     assert not _fails(_LSPCI + "nouveau              2744320  0\n")
+
+
+_NANO = (
+    "# R32 (release), REVISION: 7.1, GCID: 29818004, BOARD: t210ref, EABI: aarch64\n$ python3 --version\nPython 3.6.9\n"
+)
+
+
+@pytest.mark.parametrize("asked", ["torch==2.0.0", "torch"])
+def test_a_jetson_is_told_of_the_wheel_that_was_built_for_its_release(asked: str) -> None:
+    text = (
+        f"$ pip3 install {asked}\nERROR: Could not find a version that satisfies the requirement {asked} (from "
+        f"versions: none)\nERROR: No matching distribution found for {asked}\n"
+    )
+    said = _words(next(one for one in _fails(_NANO + text) if one.id == "python-no-wheel"))
+    assert "torch-1.10.0-cp36-cp36m-linux_aarch64.whl" in said and "envkit resolve" not in said
+    assert "torch-1.10.0" not in _words(_fails(text.replace("versions: none", "versions: 2.8.0"))[0])
