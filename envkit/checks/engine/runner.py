@@ -57,8 +57,11 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
         findings = [_meant(environment, each) if declared[each.id].of_missing_gpu else each for each in findings]
     failed = [finding for finding in findings if finding.status is Status.FAIL]
     warned = [finding.id for finding in findings if finding.status is Status.WARN]
+    hides = [finding for finding in failed if not declared[finding.id].spares_gpu]
     linked = [
-        _link(environment, finding, declared[finding.id], failed, warned) for finding in weighed(environment, findings)
+        _link(environment, finding, own, hides if own.of_missing_gpu else failed, warned)
+        for finding in weighed(environment, findings)
+        for own in (declared[finding.id],)
     ]
     linked = likened(environment, linked, declared)
 

@@ -277,6 +277,7 @@ _FOREIGN = Fault(
 
 @check(
     _FOREIGN,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=35,
     any_of=("pythons", "messages"),

@@ -186,6 +186,7 @@ _OTHER_ENGINE = Fault(
 
 @check(
     _LITE,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=29,
     any_of=("pythons", "messages"),
