@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability
 from envkit.checks.frameworks.installs import Installed, build_of
-from envkit.model import PASTED, Environment
+from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -20,12 +20,7 @@ def of_another_build(environment: Environment, item: Installed, own: ComputeCapa
     from envkit.compat.gpu import CodeMatch, code_match
 
     row = build_of(environment, item.framework, matrix)
-    if (
-        environment.origin != PASTED
-        or item.framework.name != "pytorch"
-        or not item.framework.sm_arch_list
-        or row is None
-    ):
+    if not environment.pasted or item.framework.name != "pytorch" or not item.framework.sm_arch_list or row is None:
         return False
     return code_match(own, row.sass, row.ptx, row.min_compute_capability) not in (CodeMatch.NONE, CodeMatch.UNKNOWN)
 
