@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.findings import Finding, Status
+from envkit.ingest import parse_text
 from tests.checks.software import findings_of
 
 _LIST = "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70.\n"
@@ -100,3 +101,45 @@ def test_a_jetson_is_told_of_the_wheel_that_was_built_for_its_release(asked: str
     said = _words(next(one for one in _fails(_NANO + text) if one.id == "python-no-wheel"))
     assert "torch-1.10.0-cp36-cp36m-linux_aarch64.whl" in said and "envkit resolve" not in said
     assert "torch-1.10.0" not in _words(_fails(text.replace("versions: none", "versions: 2.8.0"))[0])
+
+
+def test_a_driver_that_is_offered_is_not_installed() -> None:
+    offered = (
+        "RTX 4070\nmodel    : AD104 [GeForce RTX 4070]\ndriver   : nvidia-driver-535 - distro non-free recommended\n"
+        "driver   : nvidia-driver-535-open - distro non-free\n"
+    )
+    assert not parse_text(offered).driver.user_space.known
+    assert parse_text("RTX 4070 with nvidia-driver-535 installed\n").driver.user_space.known
+
+
+_CARDS = "2x RTX 4090, driver 525.60.13, IOMMU enabled\n"
+_VIA = "node:4121:4150 [0] NCCL INFO Channel 00/0 : 0[1000] -> 1[2000] via P2P/IPC\n"
+_LATE = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, Timeout(ms)=1800000)\n"
+_NO_PEER = "NCCL WARN Cuda failure 'peer access is not supported between these two devices'\n"
+_SHM = "misc/shmutils.cc:72 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-oEPbEN (size 9637888)\n"
+
+
+def test_a_hang_over_peer_access_that_the_cards_lack() -> None:
+    assert [one.id for one in _fails(_CARDS + _VIA + _LATE)][0] == "geforce-p2p-hang"
+    assert "geforce-p2p-hang" not in {one.id for one in _fails(_CARDS + _VIA + "all_reduce_perf: done\n")}
+    a100 = _CARDS.replace("RTX 4090", "A100")
+    assert "geforce-p2p-hang" not in {one.id for one in _fails(a100 + _VIA + _LATE)}
+
+
+def test_a_small_shared_memory_comes_before_peer_access_of_cards_that_nobody_named() -> None:
+    fails = _fails(f"docker run --gpus all IMAGE, 2 GPUs\n{_NO_PEER}{_SHM}")
+    assert fails[0].id == "shm-too-small" and fails[0].because_of is None
+    assert all("GeForce" not in one.title for one in fails)
+    assert (
+        "GeForce" not in _fails(_NO_PEER)[0].title and "GeForce" in _fails(f"2x GeForce RTX 4090\n{_NO_PEER}")[0].title
+    )
+
+
+_PENDING = "Warning  FailedScheduling  0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"
+
+
+def test_a_pod_that_finds_no_gpu_is_first_asked_what_the_nodes_offer() -> None:
+    said = _words(_fails(_PENDING)[0])
+    assert "allocatable" in said and "restart" not in said and "containerd" not in said
+    plugin = "If this is a GPU node, did you configure the NVIDIA Container Toolkit?\n"
+    assert "runtime configure" in _words(_fails(_PENDING + plugin)[0])

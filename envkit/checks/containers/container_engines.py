@@ -17,7 +17,7 @@ from envkit.checks.containers.engine_remedies import (
     engine_in_place_of_snap,
     of_jetpack,
 )
-from envkit.checks.containers.node_remedies import by_runtime_class, without_cgroups
+from envkit.checks.containers.node_remedies import by_runtime_class, look_at_nodes, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -92,6 +92,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
         return DESKTOP_IN_WSL
     if kind(environment) is MachineKind.JETSON:
         return of_jetpack(environment)
+    if _only_no_free_gpu(environment):
+        return look_at_nodes(environment)
     if own := by_runtime_class(environment):
         return own
     if "kubernetes" in names:
@@ -104,6 +106,13 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     )
     given = remedy(environment, advice, "container-toolkit")
     return Remedy(given.advice, (*given.steps, *configure))
+
+
+def _only_no_free_gpu(environment: Environment) -> bool:
+    """Whether the scheduler's line is all that is shown of a cluster, and no node that offers none of its GPUs."""
+    heard = {message.signature.partition("/")[2] for message in seen(environment, "docker-no-nvidia-runtime")}
+    nodes = environment.containers.node_devices.value or ()
+    return heard == {"insufficient"} and not any(one.capacity and not one.allocatable for one in nodes)
 
 
 def _on_node(environment: Environment) -> Remedy:

@@ -39,6 +39,9 @@ _DRIVER = regex(
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
+_OFFERED = regex(  # a list of drivers that could be installed: ubuntu-drivers, apt-cache search, apt's candidate
+    r"nvidia-driver-\d{3}[\w-]{0,20} - distro |\brecommended$|^nvidia-driver-\d{3}[\w-]{0,20}(?:,| - |:$)|Candidate:"
+)
 _DRIVER_WORDS = (
     *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", "райвер", " the ", "TX"),
     *("node", "host", "machine", "server", "cluster", "card"),
@@ -187,6 +190,7 @@ def _driver(text: Text) -> Iterator[Clue]:
         match
         for match in _matches(text, _DRIVER, *_DRIVER_WORDS)
         if not _NEEDED.search(text.whole, max(match.start() - 40, 0), match.start())
+        and not _OFFERED.search(text.line_at(match.start()))
     ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
