@@ -57,12 +57,27 @@ _ON_CPU = (
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
+_OWN_PYTHON = (
+    "The program's server has a Python of its own: run the commands with that one in place of python (venv in the "
+    "server's folder, which the program's settings name: venv\\Scripts\\python.exe on Windows, venv/bin/python "
+    "elsewhere), and restart it. An update of the program may bring a build for this GPU, too."
+)
+
+
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _build(environment, matrix, _NEWER)
+    return _with_own_python(environment, _build(environment, matrix, _NEWER))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _or_on_cpu(environment, _build(environment, matrix, _DROPPED))
+    return _or_on_cpu(environment, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
+
+
+def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
+    """With a word on whose Python it is, where a program installed its server itself."""
+    by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
+    if not (by_pip and seen(environment, _NEWER, "detail-managed")):
+        return given
+    return Remedy(f"{given.advice} {_OWN_PYTHON}", given.steps)
 
 
 def _or_on_cpu(environment: Environment, given: Remedy) -> Remedy:
@@ -91,7 +106,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
-    if own := compiled_program(environment, every, told=tells_framework(environment, matrix, messages)):
+    told = tells_framework(environment, matrix, messages) or bool(seen(environment, _NEWER, "detail-torch"))
+    if own := compiled_program(environment, every, told=told, newer=check_id == _NEWER):
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):

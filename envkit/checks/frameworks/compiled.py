@@ -161,10 +161,10 @@ def of_ollama(environment: Environment, capability: str) -> Remedy:
     )
 
 
-def compiled_program(environment: Environment, capability: str, *, told: bool) -> Remedy | None:
+def compiled_program(environment: Environment, capability: str, *, told: bool, newer: bool) -> Remedy | None:
     """The remedy for a program with builds of its own, None for one that is run by a framework.
 
-    `told`: a framework is named.
+    `told`: a framework is named; `newer`: it is the GPU that is too new for the build.
     """
     programs, number = managers(environment), capability.replace(".", "")
     if "koboldcpp" in programs:
@@ -196,16 +196,24 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
     if "ollama" in programs:
         return of_ollama(environment, capability)
     if "llama.cpp" in programs or not told:
-        return _from_source(environment, capability, number)
+        return _from_source(environment, capability, number, newer=newer)
     return None
 
 
-def _from_source(environment: Environment, capability: str, number: str) -> Remedy:
-    """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
-    ready = (
-        "If you downloaded the program, use another build of it: if its release offers several, the one for an older "
-        "CUDA or without a CUDA version in its name; otherwise, a release whose notes list this GPU."
+def _ready_made(number: str, *, newer: bool) -> str:
+    """Which other build of a program to download; without the GPU, nobody knows which way to go."""
+    way = "a newer CUDA" if newer else "an older CUDA, or without a CUDA version in its name"
+    if not number:
+        way = "a newer CUDA for a new GPU, for an older one (or without a CUDA version in its name) for an old GPU"
+    return (
+        f"If you downloaded the program, use another build of it: if its release offers several, the one for {way}; "
+        "otherwise, a release whose notes list this GPU."
     )
+
+
+def _from_source(environment: Environment, capability: str, number: str, *, newer: bool) -> Remedy:
+    """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
+    ready = _ready_made(number, newer=newer)
     own = seen(environment, "arch-newer-than-build", "own-flags")
     if not number and (flag := named(own, "only") or named(own, "built")):
         return Remedy(
