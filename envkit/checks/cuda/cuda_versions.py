@@ -26,7 +26,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
-from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.builds import replacement
 from envkit.checks.frameworks.compiled import compiled_program
 from envkit.checks.frameworks.installs import (
     Installed,
@@ -37,6 +37,7 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
     runs_on_gpus,
 )
+from envkit.checks.frameworks.webui import for_program
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver, newer_or_kept
 from envkit.model import Environment, Message, found
@@ -94,7 +95,7 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     name = framework_of(environment, matrix, messages)
     if on_windows(environment) and not list(installs(environment)):  # which build it is that runs, nobody knows
         return newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
-    given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
+    given = for_program(replace(environment, driver=told), matrix, name, why, messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given
     return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))

@@ -32,8 +32,9 @@ def _without_cudart(environment: Environment) -> Remedy:
     return Remedy(
         "An old bitsandbytes searches LD_LIBRARY_PATH for libcudart, and fails like this where it finds none, or has "
         "no library for that CUDA. Add the directory of a file that the first command prints to LD_LIBRARY_PATH in the "
-        "shell that starts the program (second command; in an image: ENV LD_LIBRARY_PATH in the Dockerfile). The third command "
-        "tests it. If it still fails, install a newer release, which loads what torch brings and must fit that torch.",
+        "shell that starts the program (second command; in an image: ENV LD_LIBRARY_PATH in the Dockerfile). The third "
+        "command tests it. If it still fails, install a newer release, which loads what torch brings and must fit that "
+        "torch.",
         (
             *steps(environment, "cudart-on-path"),
             run(PYTHON(python), "-m", "bitsandbytes"),

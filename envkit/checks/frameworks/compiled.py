@@ -161,7 +161,7 @@ def of_ollama(environment: Environment, capability: str) -> Remedy:
     )
 
 
-def compiled_program(environment: Environment, capability: str, *, told: bool, newer: bool) -> Remedy | None:
+def compiled_program(environment: Environment, capability: str, *, told: bool, newer: bool = False) -> Remedy | None:
     """The remedy for a program with builds of its own, None for one that is run by a framework.
 
     `told`: a framework is named; `newer`: it is the GPU that is too new for the build.
