@@ -117,6 +117,62 @@ _WEBUI = 'File "/home/user/stable-diffusion-webui/venv/lib/python3.10/site-packa
             "libcudart.so",
             "--upgrade",
         ),
+        # InfiniBand is tried when the sockets have connected: their interface is not at fault
+        (
+            "mpirun -x NCCL_SOCKET_IFNAME=eth0: NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0\n",
+            "nccl-wrong-interface",
+            "NCCL_IB_GID_INDEX",
+            "Specify an interface",
+        ),
+        # an environment of conda takes the CUDA that the driver runs
+        (
+            "driver 440.64, Quadro RTX 5000\n  File numba/cuda/cudadrv/nvvm.py, line 345, in get_arch_option\n"
+            "    return 'compute_%d%d' % arch\nTypeError: not enough arguments for format string\n"
+            "cudatoolkit               11.0.221             h6bb024c_0\n",
+            "driver-too-old-for-runtime",
+            "cudatoolkit<=10.2",
+            "apt-get",
+        ),
+        (
+            "1>Compiling CUDA source file kernel.cu...\n1>nvcc.exe -gencode=arch=compute_52,code=sm_52\nGTX 1060\n"
+            "no kernel image is available for execution on the device\n",
+            "cuda-architecture-not-chosen",
+            "compute_61,sm_61",
+            "cmake",
+        ),
+        (
+            "make -j4\nc++: fatal error: Killed signal terminated program cc1plus\n"
+            "Mem:           3964        1420        1988          23         555        2380\n",
+            "build-out-of-memory",
+            "swapon",
+            "-j2",
+        ),
+        (
+            "make -j4\nc++: fatal error: Killed signal terminated program cc1plus\n"
+            "Mem:          64211        1420        1988          23         555        2380\n",
+            "build-out-of-memory",
+            "-j",
+            "swapon",
+        ),
+        (
+            "ollama: CPU does not have AVX or AVX2, disabling GPU support\n",
+            "cpu-lacks-instructions",
+            "Update Ollama",
+            "faulthandler",
+        ),
+        (
+            "### TensorFlow version\n\n2.16.1\n\npip install tensorflow[and-cuda]\nW Cannot dlopen some GPU libraries. "
+            "Please make sure the missing libraries mentioned above are installed properly\n",
+            "tf-cannot-dlopen",
+            "nvidia.__path__",
+            "envkit resolve",
+        ),
+        (
+            "onnxruntime                   1.19.0\nonnxruntime-gpu               1.19.0\nonly CPUExecutionProvider\n",
+            "onnxruntime-two-packages",
+            "onnxruntime-gpu==1.19.0",
+            "1.26",
+        ),
     ],
 )
 def test_the_fix_goes_all_the_way(text: str, check: str, said: str, unsaid: str) -> None:

@@ -45,18 +45,18 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
         return by_plain_name(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
-    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
+    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")
     there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
     blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
-    if there is not None and blind:
+    if blind and (there is not None or seen(environment, "tf-cannot-dlopen", "detail-and-cuda")):
         return remedy(
             environment,
             f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
             "directories on the loader's path, in each shell (in a conda environment: in etc/conda/activate.d). The "
             "next release finds them by itself.",
             "wheel-libraries",
-            python=there.executable or "python",
+            python=(there.executable if there is not None else "") or "python",
         )
     if other := _of_other_cuda(environment, matrix):
         return other

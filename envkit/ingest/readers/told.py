@@ -58,6 +58,7 @@ _NEEDED = regex(  # `Blender wants at least driver 470`
 _LIMIT = regex(
     r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
 )
+_CUDA_OF = regex(r"\bused to (?:compile|build)\s{1,4}$")  # `… the version that was used to compile PyTorch (11.7)`
 _PACKAGE = regex(
     r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
     r"b|jax|JAX|TF|tf"
@@ -233,7 +234,7 @@ def _compilers(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Clue]:
     said: dict[str, list[Package]] = {}
     for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
-        if _of_another(text, match.start()):
+        if _of_another(text, match.start()) or _CUDA_OF.search(text.whole, max(match.start() - 40, 0), match.start()):
             continue
         name = normalized(match["name"])
         name = _NAMES.get(name, name)
