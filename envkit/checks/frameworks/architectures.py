@@ -94,7 +94,7 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return bring(environment, matrix, name, _BINARY, messages=messages, native=True)
     owns = [own for _, own in capable_gpus(environment, matrix)]
     target = capability_of(messages) or next(map(str, owns), "")
-    if "vllm" in managers(environment) and check_id == _NEWER and (newer := newer_vllm(environment, matrix, target)):
+    if _of_vllm(environment) and check_id == _NEWER and (newer := newer_vllm(environment, matrix, target)):
         return newer
     found = next(installs(environment, name), None)
     fits = found is not None and installed_fits(environment, matrix, found)
@@ -120,6 +120,10 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
+
+
+def _of_vllm(environment: Environment) -> bool:
+    return "vllm" in managers(environment)
 
 
 _TOO_OLD = Fault(_NEWER, "The framework's build has no kernels for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
@@ -268,7 +272,8 @@ def _architecture(
             evidence=evidence,
         )
     words = "is too old for" if fault == _NEWER else "no longer supports"
-    given = replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
+    by_image = newer_vllm(environment, matrix, str(own)) if fault == _NEWER and _of_vllm(environment) else None
+    given = by_image or replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
     if of_another_build(environment, item, own, matrix):
         title = f"The PyTorch in use has no kernels for {gpu.title}, and is not the {item.framework.package} named here"
         return wanted.found(evidence, title=title, subject=gpu.title, remedy=other_build_ran(item, given))
