@@ -19,12 +19,14 @@ _LIMIT = 1_000_000  # bytes
 def config_path() -> str | None:
     """Where the config file is looked for; None where that would be below the working folder, whoever filled that.
 
-    Raises SourceError for an ENVKIT_CONFIG that is not absolute.
+    Raises SourceError for an ENVKIT_CONFIG that is not absolute, or names no file.
     """
     named = os.environ.get("ENVKIT_CONFIG")
     if named:
         if not os.path.isabs(named):
             raise SourceError(f"ENVKIT_CONFIG: {named} is not an absolute path.", "Set it to one that begins with /.")
+        if not os.path.lexists(named):
+            raise SourceError(f"ENVKIT_CONFIG: {named} does not exist.", "Create it, or unset the variable.")
         return named
     if sys.platform == "linux":  # what platformdirs says there; importing it takes as long as reading all tables
         folder = os.environ.get("XDG_CONFIG_HOME", "").strip()

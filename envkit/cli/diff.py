@@ -75,8 +75,7 @@ def diff(old: str, new: str, as_json: bool, mask: bool, verbose: bool, output: s
 def _named(environment: Environment, findings: Sequence[Finding], source: str) -> Judged:
     """A text by the name of its file, as it has none of its own."""
     from envkit._startup.records import replace
-    from envkit.model import PASTED
 
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return environment, findings
     return replace(environment, origin="standard input" if source == "-" else source), findings

@@ -268,7 +268,7 @@ def _environments(options: DoctorOptions, look: Callable[[], Environment]) -> li
     from envkit.cli.environment import all_recorded, under_root
 
     if options.sources:
-        environments = all_recorded(options.sources)
+        environments = all_recorded(options.sources, apart=True)
     else:
         environments = [look() if options.root is None else under_root(options.root)]
     if not options.assume:

@@ -102,11 +102,14 @@ def recorded(source: str, option: str = "--from") -> Environment:
     return environment
 
 
-def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environment]:
-    """The machines of several sources, of which several texts are one machine; `-` is stdin. Raises SourceError."""
+def all_recorded(sources: Sequence[str], option: str = "--from", *, apart: bool = False) -> list[Environment]:
+    """The machines of several sources, of which several texts are one machine; `-` is stdin. Raises SourceError.
+
+    `apart`: unless the texts show that they tell of several.
+    """
     from envkit.ingest import sources as given
 
-    return given.all_recorded(sources, option, _read, _parse)
+    return given.all_recorded(sources, option, _read, _parse, apart=apart)
 
 
 def _parse(texts: Sequence[tuple[str, str]]) -> Environment:

@@ -8,7 +8,7 @@ from typing import Any
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.comparison.items import FACTS_LEFT_OUT, Item, Key, items_of, unmasked
-from envkit.model import PASTED, Environment, Observed, Problem, found
+from envkit.model import Environment, Observed, Problem, found
 from envkit.model.paths import fact, walk
 
 # The first beginning of a fact's path that fits names its group; the groups are in the order of a machine's layers.
@@ -76,7 +76,7 @@ def compared(old: Environment, new: Environment) -> Comparison:
         if path in FACTS_LEFT_OUT:
             continue
         if _tells(before) and _tells(after):
-            changes += _changes(path, before, after, old.origin == PASTED, new.origin == PASTED)
+            changes += _changes(path, before, after, old.pasted, new.pasted)
         elif before.known or after.known:
             left.append(path)
     order = list(GROUPS)

@@ -11,7 +11,7 @@ from envkit.checks.engine.messages import all_messages, complained, message_evid
 from envkit.checks.engine.registry import Layer, all_checks
 from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
-from envkit.model import COMPLAINT, OTHER_MAKER, PASTED, READS_LIKE, Environment, Message, Problem
+from envkit.model import COMPLAINT, OTHER_MAKER, READS_LIKE, Environment, Message, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, walk
 
@@ -113,7 +113,7 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if Status.UNKNOWN in statuses and Status.OK not in statuses:
         return _unknown(environment, _TOO_LITTLE)
     looked = Status.OK in statuses
-    place = " in this text" if environment.origin == PASTED else ""
+    place = " in this text" if environment.pasted else ""
     title = f"No problems found{place}" if looked else "None of these checks applies here"
     explained = next((finding.title for finding in findings if finding.id == _XIDS and finding.status is Status.OK), "")
     if (
@@ -141,7 +141,7 @@ def _lacking(environment: Environment) -> str:
         return _UNEXPLAINED
     if environment.origin == Environment().origin:
         return ""
-    if environment.origin == PASTED:
+    if environment.pasted:
         return _NOT_SHOWN if _shows_nothing(environment) else ""
     seen = any(fact(environment, path).known for path in _DECISIVE)  # not in a directory with hardly any file
     return "" if seen else _TOO_LITTLE
@@ -212,7 +212,7 @@ def _outweighed(environment: Environment, message: Message) -> bool:
 def unread(environment: Environment) -> bool:
     """True for a pasted text in which no reader found a fact and no known message is."""
     known = [message for message in environment.messages.value or () if message.signature not in _OWN_WORDS]
-    if environment.origin != PASTED or known:
+    if not environment.pasted or known:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
 
@@ -227,7 +227,7 @@ def _other_maker(environment: Environment) -> str:
 
 def _shows_nothing(environment: Environment) -> bool:
     """True for a pasted text of a machine whose facts all are there in somebody's own words."""
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return False
     sources = [seen.source for path, seen in walk(environment) if seen.known and path != "messages"]
     return bool(sources) and all(map(is_told, sources))

@@ -115,7 +115,11 @@ class Gap:
 
 @record
 class FleetReport:
-    """The whole report. `drifted` holds the hosts that differ from what a baseline demands."""
+    """The whole report.
+
+    `drifted` holds the hosts that differ from what a baseline demands, `short` those with fewer GPUs than most of their
+    like.
+    """
 
     hosts: tuple[HostResult, ...]
     causes: tuple[Cluster, ...]
@@ -123,6 +127,7 @@ class FleetReport:
     drifted: frozenset[str] = frozenset()
     baseline: str = "majority"
     gaps: tuple[Gap, ...] = ()
+    short: frozenset[str] = frozenset()
 
     @property
     def alone(self) -> int:

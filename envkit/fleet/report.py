@@ -11,6 +11,7 @@ from envkit.fleet.baseline import Baseline
 from envkit.fleet.causes import clusters
 from envkit.fleet.drift import ALIKE, baseline_gaps, by_baseline, by_majority, groups, majority_gaps
 from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, State
+from envkit.fleet.traits import COUNT
 
 MAJORITY, NOTHING = "majority", "none"
 _NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
@@ -32,8 +33,9 @@ def fleet_report(
     elif compare:
         found = groups(named, alike)
         drift, gaps = tuple(by_majority(found, alike)), majority_gaps(named, found, alike)
-    broken = _broken(drift)
+    broken, short = _broken(drift), _short(drift)
     named = tuple(_held_to(host, broken.get(host.name, ())) for host in named)
+    named = tuple(_doubted(host, short.get(host.name, "")) for host in named)
     return FleetReport(
         named,
         clusters(named),
@@ -41,6 +43,7 @@ def fleet_report(
         frozenset(broken),
         baseline.name if baseline is not None else MAJORITY if compare else NOTHING,
         gaps,
+        frozenset(short),
     )
 
 
@@ -62,6 +65,23 @@ def _held_to(host: HostResult, broken: Sequence[str]) -> HostResult:
     return replace(host, state=State.FAIL, reason="; ".join(broken), cause=None)
 
 
+def _short(drift: Iterable[Drift]) -> dict[str, str]:
+    """The hosts that have fewer GPUs than most of their like, and the words for it: one may have been lost."""
+    return {
+        name: f"{value.value} GPUs, but {item.count} of {item.total} hosts like it have {item.expected[0]}"
+        for item in drift
+        if item.key == COUNT and len(item.expected) == 1 and item.expected[0].isdigit()
+        for value in item.others
+        if value.value.isdigit() and int(value.value) < int(item.expected[0])
+        for name in value.hosts
+    }
+
+
+def _doubted(host: HostResult, words: str) -> HostResult:
+    """A host on which nothing is wrong, except that a GPU may be missing: that is no health."""
+    return replace(host, state=State.WARN, reason=words) if words and host.state is State.OK else host
+
+
 def counts(report: FleetReport) -> dict[State, int]:
     """How many hosts ended in each state, all states present."""
     found = dict.fromkeys(State, 0)
@@ -73,6 +93,11 @@ def counts(report: FleetReport) -> dict[State, int]:
 def unproven(report: FleetReport) -> frozenset[str]:
     """The hosts of which a baseline demands something that is not known."""
     return frozenset(name for gap in report.gaps if gap.must for name in gap.hosts)
+
+
+def in_doubt(report: FleetReport) -> frozenset[str]:
+    """The hosts that nobody should call healthy yet: something is not known of them, or a GPU may be missing."""
+    return unproven(report) | report.short
 
 
 def exit_code(report: FleetReport, *, strict: bool) -> int:
@@ -121,7 +146,7 @@ def node_lists(report: FleetReport) -> dict[str, list[str]]:
 
     A name that a scheduler would read as several, or as an option, is in none.
     """
-    open_ones = unproven(report)
+    open_ones = in_doubt(report)
     lists: dict[str, list[str]] = {"passing": [], "failing": [], "unknown": []}
     for host in report.hosts:
         known = host.judged and host.state is not State.UNKNOWN and host.name not in open_ones

@@ -7,7 +7,7 @@ from typing import Any
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.model import PASTED, Environment, Gpu, PciGpu, SystemPackage
+from envkit.model import Environment, Gpu, PciGpu, SystemPackage
 from envkit.model.paths import fact
 
 SEPARATOR = ", "  # between the members of a set
@@ -190,7 +190,7 @@ def _told(trait: Trait, environment: Environment) -> str | None:
     if not observed.known:
         return None
     values = trait.tell(observed.get())
-    in_part = environment.origin == PASTED  # what a text does not mention may be there
+    in_part = environment.pasted  # what a text does not mention may be there
     return None if values is None else _set_of(values, trait.absent and not in_part)
 
 

@@ -6,6 +6,7 @@ What failed before that in the same session, while somebody only looked whether 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -99,6 +100,7 @@ _IMPORTS = regex(r"(?<=\s)-c ?['\x22]import (?P<name>\w{2,24})")
 _CANNOT_LOAD = regex(r"^(?:\S{0,40}[\w.])?(?:ImportError|OSError): (?!No module)")
 _REFUSED = "externally-managed-environment"  # pip, of whatever was to be installed with the wrong Python
 _LATER = regex(r"Error\b|Traceback|\berror:|\b[Ff]ail(?:s|ed|ure)\b|\bFalse\b")
+_LATER_WORDS = ("Error", "Traceback", "error:", "ail", "False")
 _FOUND = regex(
     r"\bfound [1-9]\d? CUDA devices\b|^(?:\S{1,40} - \w{4} - INFO - )?Device: cuda:\d [A-Z]"
     r"|^Device \d: {1,3}\x22NVIDIA [^\n]{3,60}\x22 {1,3}\d{3,6}Mb, sm_\d"
@@ -236,7 +238,11 @@ def looks(command: str) -> bool:
 
 def last_failure(text: Text, offset: int) -> int:
     """Where words behind `offset` last tell of a failure, -1 where none do."""
-    return max((match.start() for match in _LATER.finditer(text.whole, offset)), default=-1)
+    for index in reversed(text.lines_with(*_LATER_WORDS)):
+        if found := deque(_LATER.finditer(text.lines[index]), 1):
+            place = text.start(index) + found[0].start()
+            return place if place >= offset else -1
+    return -1
 
 
 def settled(text: Text, offset: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
-from envkit.ingest.meant import asks_for_help
+from envkit.ingest.meant import asks_below
 from envkit.ingest.text import Text
 from envkit.model.kept import kept
 
@@ -49,20 +49,22 @@ _ANYWHERE = frozenset(("no-gpu-on-pci", "download-failed", "disk-full-at-install
 def is_document(text: Text) -> bool:
     """Whether it is a guide in steps or a list of a release's changes, and nobody asks for help in it."""
     lines = [line for line in text.lines if line.strip()]
-    if not lines or "?" in lines[0] or _OF_ONES_OWN.search(text.whole):
+    if not lines or "?" in lines[0] or _OF_ONES_OWN.search(text.brief):
         return False
-    if asks_for_help(text, text.whole.find(lines[0]) + len(lines[0])):
+    if asks_below(text, lines[0]):
         return False
     if _GUIDE.match(lines[0]) and sum(_STEP.match(line) is not None for line in lines) >= _FEW:
         return True
+    if _RELEASE.match(lines[0]) is None:
+        return False
     changes = sum(_CHANGE.match(line) is not None for line in lines)
-    return _RELEASE.match(lines[0]) is not None and changes >= _FEW and 2 * changes >= len(lines)
+    return changes >= _FEW and 2 * changes >= len(lines)
 
 
 @kept
 def computes_elsewhere(text: Text) -> bool:
     """Whether programs use the GPU of another maker, and no card of NVIDIA is named."""
-    return _ELSEWHERE.search(text.whole) is not None and _NVIDIA_CARD.search(text.whole) is None
+    return _ELSEWHERE.search(text.brief) is not None and _NVIDIA_CARD.search(text.brief) is None
 
 
 def of_no_report(text: Text, signature: str) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from envkit._startup.regex import regex
 from envkit.ingest.text import Text
+from envkit.model.kept import kept
 
 _NONE = r"(?:no|without|lacks?|not have|doesn't have)(?: (?:an?|any|NVIDIA|physical|real|CUDA)){0,3}"
 _MEANT = r"(?:on purpose|intentional(?:ly)?|by design|deliberate(?:ly)?)"
@@ -39,9 +40,15 @@ _ASKS = regex(
 )
 
 
-def asks_for_help(text: Text, start: int = 0) -> bool:
-    """Whether the text asks for a reason or for help behind `start`: what it shows is no machine in order then."""
-    return _ASKS.search(text.whole, start) is not None
+@kept
+def asks_for_help(text: Text) -> bool:
+    """Whether the text asks for a reason or for help: what it shows is no machine in order then."""
+    return _ASKS.search(text.brief) is not None
+
+
+def asks_below(text: Text, line: str) -> bool:
+    """Whether the text does so below the first place of a line."""
+    return _ASKS.search(text.brief, max(text.brief.find(line), 0) + len(line)) is not None
 
 
 def without_gpu(text: Text) -> re.Match[str] | None:

@@ -104,6 +104,12 @@ def machine_of(command: str) -> str:
     return host["host"] if host else ""
 
 
+def login_of(command: str) -> str:
+    """`user@gpu01` of a prompt, '' where it shows none."""
+    host = _HOST.search(_divided(command)[0])
+    return host[0] if host else ""
+
+
 def place_of(text: Text, offset: int, command: str) -> str:
     """The machine of a command, '' where neither its prompt nor a heading such as `On the guest:` above tells it."""
     if machine := machine_of(command):

@@ -34,11 +34,14 @@ def all_recorded(
     option: str = "--from",
     read: Callable[[str, str], str] = read_file,
     parse: Callable[[Sequence[tuple[str, str]]], Environment] = parse_texts,
+    *,
+    apart: bool = False,
 ) -> list[Environment]:
     """One environment for each capture and each facts JSON, and one for all texts together. Raises SourceError.
 
     Several texts are taken for one machine: what `nvidia-smi` says stands in one file, the error in another. `read`
-    gives the text of a source that is no folder, `parse` the facts of the texts.
+    gives the text of a source that is no folder, `parse` the facts of the texts. `apart`: texts that tell of several
+    machines are one environment for each.
     """
     machines: list[Environment] = []
     texts: list[tuple[str, str]] = []
@@ -63,7 +66,19 @@ def all_recorded(
             )
     if len(texts) == 1:
         texts = [("", texts[0][1])]
+    if apart and texts:
+        return [*_apart(texts, parse), *machines]
     return [*([parse(texts)] if texts else []), *machines]
+
+
+def _apart(
+    texts: Sequence[tuple[str, str]], parse: Callable[[Sequence[tuple[str, str]]], Environment]
+) -> list[Environment]:
+    from envkit._startup.records import replace
+    from envkit.ingest.machines import machines_in
+
+    found = [(label, parse(named)) for label, named in machines_in(texts, parse)]
+    return [replace(each, origin=f"{each.origin} of {label}") if label else each for label, each in found]
 
 
 def from_text(text: str, source: str, option: str = "--from") -> Environment:

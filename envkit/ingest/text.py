@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import not_
 
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
 _MANY = 5000  # lines with a needle beyond which those that differ in digits alone are passed over, too
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
+_OFTEN = 16  # a needle that one line of so many holds is frequent
 _SHORT = 10_000  # characters of a text that is searched for a needle at once
 _PIECE = 4  # bytes that are known by themselves: looking through all words takes longer
 _CHUNK = 10_000  # lines of which words are taken at a time
@@ -47,6 +49,8 @@ class Text:
     @cached_property
     def flat(self) -> str:
         """The whole in lower case with a blank for each newline; every character where it is in `whole`."""
+        if self.whole.isascii():
+            return self.whole.lower().replace("\n", " ")
         return " ".join(map(_folded, self.lines))  # line by line: it takes room for twelve times what it folds at once
 
     @cached_property
@@ -76,7 +80,8 @@ class Text:
     @cached_property
     def repeats(self) -> Sequence[bool]:
         """For each line, whether many before it differ from it in digits alone."""
-        return _later_than(ALIKE, [hash(line.encode("utf-8", "replace").translate(_DIGITS)) for line in self.lines])
+        without = self.whole.encode("utf-8", "replace").translate(_DIGITS).split(b"\n") if self.lines else []
+        return _later_than(ALIKE, list(map(hash, without)))
 
     @cached_property
     def _same(self) -> Sequence[bool]:
@@ -153,9 +158,29 @@ class Text:
             said = self._said[words] = self.may_hold(words) and words in self.flat
         return said
 
+    @cached_property
+    def _lines_of(self) -> dict[str, list[int]]:
+        """The indices of the lines with each needle that was looked for: readers share many of them."""
+        return {}
+
     def lines_with(self, *needles: str) -> list[int]:
         """The indices of the lines that hold one of `needles`, in order."""
-        return _lines_with(self.whole, self._starts, filter(self.may_hold, needles))
+        found = [self._lines_of.get(needle) or self._with(needle) for needle in needles if self.may_hold(needle)]
+        return found[0] if len(found) == 1 else sorted(set().union(*found))
+
+    def _with(self, needle: str) -> list[int]:
+        start = self.whole.count(needle, 0, len(self.whole) // _OFTEN)
+        if start * _OFTEN * _OFTEN > len(self.lines):  # line by line it takes less time than hit by hit
+            lines = [index for index, line in enumerate(self.lines) if needle in line]
+        else:
+            lines = list(_with_one(self.whole, self._starts, needle))
+        self._lines_of[needle] = lines
+        return lines
+
+    @cached_property
+    def brief(self) -> str:
+        """The text without lines that are among many alike: what one of them holds, those that are left hold, too."""
+        return self._once[0]
 
     @cached_property
     def _once(self) -> tuple[str, list[int], Sequence[int]]:
@@ -181,13 +206,11 @@ class Text:
         """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
         whole, starts, last = self.whole, self._starts, len(self.lines)
         indices = self.lines_with(*needles)
-        passed_over = None
         if lines == 1 and len(indices) > _SAME:
             passed_over = self.repeats if len(indices) > _MANY else self._same
+            indices = list(compress(indices, map(not_, map(passed_over.__getitem__, indices))))
         position = 0
         for index in indices:
-            if passed_over and passed_over[index]:
-                continue
             start, end = starts[index], starts[index + 1] - 1
             stop = end if lines == 1 else starts[min(index + lines, last)] - 1
             if position < start:

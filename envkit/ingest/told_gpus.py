@@ -35,6 +35,13 @@ _WITH_SUFFIX = regex(  # `Windows 10, 1660 Super`: the suffix makes it one
     r"(?P<laptop>[ -](?:laptop|mobile))?\b",
     re.IGNORECASE,
 )
+_OF_MAKER = regex(  # `Zotac 5070 12 GB`, `MSI Gaming X 3060 Ti`
+    r"\b(?:Zotac|MSI|Asus|Gigabyte|EVGA|PNY|Palit|Gainward|Inno3D|KFA2|Galax|Colorful|Manli) "
+    r"(?:[a-z][\w-]{0,12} ){0,3}?"
+    r"(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0) ?(?P<suffix>Ti Super|Ti|Super)?"
+    r"(?P<laptop>[ -](?:laptop|mobile))?(?![\w%]|[.:]\d|-\d)",
+    re.IGNORECASE,
+)
 _IN_A_LIST = regex(  # `Win 11, 3060, 32 GB RAM`, `2060 RTX`, `3080 (RTX)`, `3090 24GB`, `2x 4090`
     r"(?:(?<=, )|(?<=\()|(?<=\d x )|(?<=\dx )|(?<=[Gg][Pp][Uu]: )|(?<=[Cc]ard: ))"
     r"(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0)"
@@ -98,7 +105,7 @@ def told_gpus(text: Text, stated: Stated) -> Iterator[Clue]:
 def _geforces(text: Text, stated: Stated) -> Iterator[Clue]:
     for match in stated(text, _GEFORCE, *_GPU_WORDS):
         yield _geforce(match["line"].upper(), match)
-    for pattern in (_BARE, _WITH_SUFFIX, _FIRST):
+    for pattern in (_BARE, _WITH_SUFFIX, _FIRST, _OF_MAKER):
         for match in stated(text, pattern, *_BARE_WORDS):
             yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
     for match in stated(text, _IN_A_LIST, *_BARE_WORDS):

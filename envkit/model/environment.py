@@ -45,3 +45,8 @@ class Environment:
     cuda_home: Observed[FilePath] = field(default_factory=unseen)  # where CUDA_HOME leads; absent: unset, or nowhere
     traceback_python: Observed[FilePath] = field(default_factory=unseen)  # whose site-packages a text's tracebacks name
     managed_by: Observed[tuple[Plain, ...]] = field(default_factory=unseen)  # uv, kubernetes, slurm, comfyui …
+
+    @property
+    def pasted(self) -> bool:
+        """True where a text tells of the machine: `pasted text`, `pasted text of gpu01` where it tells of several."""
+        return self.origin.startswith(PASTED)

@@ -87,7 +87,9 @@ def mask_environment(environment: Environment) -> Environment:
     """The environment with everything secret and identifying replaced."""
     own = environment.identity
     known = Identity(tuple(dict.fromkeys((*own.users, *_home_owners(environment)))), own.hosts)
-    return replace(Masker(known).value(environment), identity=Identity())
+    masker = Masker(known)
+    masked = replace(masker.value(environment), identity=Identity())
+    return replace(masked, origin=masker.text(environment.origin)) if environment.pasted else masked
 
 
 def _home_owners(environment: Environment) -> dict[str, None]:

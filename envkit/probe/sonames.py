@@ -40,3 +40,8 @@ def package_of(soname: str, cuda: Version | None = None) -> str:
         if row.package and soname == row.soname.format(release=line):
             return row.package
     return ""
+
+
+def spans_of(soname: str) -> list[tuple[Version, Version]]:
+    """The first and last release of CUDA in each range that has a library of exactly this name, oldest first."""
+    return sorted((row.cuda_first, row.cuda_last) for row in read(CudaLibrary) if row.soname == soname)

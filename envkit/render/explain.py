@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 from envkit.checks.engine.evidence import in_words
 from envkit.checks.engine.registry import Check, ImageFault
+from envkit.tables.codes import xids
 
+_OTHER_XIDS = "xid-other"
 TIERS = {
     "F": "files, sysfs, and environment variables",
     "N": "NVIDIA's management library, called in a child process",
@@ -23,6 +25,17 @@ FILES = {
     "image": "a Dockerfile: envkit dockerfile --check FILE",
     "project": "a project file: envkit check FILE",
 }
+
+
+def of_xid(number: int) -> tuple[str, str]:
+    """What the driver means by an Xid and what is done about it, and the id of the check that looks for it."""
+    row = xids().get(number)
+    if row is None:
+        told = "This number is not in envkit's table. NVIDIA's list: https://docs.nvidia.com/deploy/xid-errors/"
+        return "\n".join([*_row(f"Xid {number}", told), "", ""]), _OTHER_XIDS
+    lines = [*_row(f"Xid {number}", f"{row.meaning[0].upper()}{row.meaning[1:]}")]
+    lines += _row("Action", f"{row.action[0].upper()}{row.action[1:]}") if row.action else []
+    return "\n".join([*lines, "", ""]), row.check or _OTHER_XIDS
 
 
 def explanation(check: Check | ImageFault) -> str:

@@ -9,7 +9,7 @@ from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.runner import plugins_of
 from envkit.documents.citations import seen_in
 from envkit.documents.verdict import ASK, Verdict, counted, troubles, verdict
-from envkit.model import PASTED, Environment
+from envkit.model import Environment
 from envkit.render.machine import machine_lines
 from envkit.render.markdown_text import code, fenced, prose
 
@@ -26,7 +26,7 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
         for label, text in machine_lines(environment)
     ]
     unknown = dict.fromkeys(finding.id for finding in findings if finding.status is Status.UNKNOWN)
-    if unknown and environment.origin != PASTED:  # a text tells a part of a machine: most checks lack their facts
+    if unknown and not environment.pasted:  # a text tells a part of a machine: most checks lack their facts
         lines += ["", f"Could not run: {prose(', '.join(unknown))}"]
     lines += ["", f"Checks: {counted(findings)}"]
     if plugins := plugins_of(findings):

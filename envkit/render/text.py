@@ -14,7 +14,7 @@ from envkit.checks.engine.runner import plugins_of, summary
 from envkit.checks.frameworks.unchecked import unchecked_environments
 from envkit.documents.citations import titles
 from envkit.documents.verdict import Verdict, counted, troubles, verdict
-from envkit.model import PASTED, Environment
+from envkit.model import Environment
 from envkit.render.machine import machine_line, machine_lines
 from envkit.render.page import Page
 
@@ -38,7 +38,7 @@ def doctor_text(
 ) -> str:
     """The whole report: the answer first. `verbose` adds evidence with its sources, the machine and every check."""
     page, answer, shown = Page(width, color), verdict(environment, findings), troubles(findings)
-    failing = environment.origin != PASTED or bool(shown) or complained(environment)
+    failing = not environment.pasted or bool(shown) or complained(environment)
     lines = [] if shown and answer.id == shown[0].id else [*_no_finding(answer, page, failing=failing), ""]
     ids = {finding.id for finding in shown}
     caused: dict[str | None, list[Finding]] = {}
@@ -57,7 +57,7 @@ def doctor_text(
     elif answer.status is not Status.UNKNOWN:
         lines += [
             *page.items(machine_line(environment)),
-            *page.wrap(_rest(findings, pasted=environment.origin == PASTED)),
+            *page.wrap(_rest(findings, pasted=environment.pasted)),
         ]
         lines += [line for unchecked in unchecked_environments(environment) for line in page.wrap(unchecked)]
     if plugins := plugins_of(findings):

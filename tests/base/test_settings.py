@@ -28,7 +28,16 @@ def test_options_stand_above_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_no_file_is_no_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENVKIT_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert configured_mirrors() == Mirrors()
+
+
+def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENVKIT_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(SourceError, match="does not exist"):
+        configured_mirrors()
+    (tmp_path / "none.toml").touch()
     assert configured_mirrors() == Mirrors()
 
 

@@ -87,6 +87,7 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--gpu", "Arc A770"], "is not an NVIDIA GPU (Intel)"),
         (["doctor", "--assume", "driver.kernel_modul=1.2"], "driver.kernel_module"),
         (["explain", "no-gpu-on-pc"], "no-gpu-on-pci"),
+        (["explain", "GPU has fallen off"], "envkit doctor --from -"),
         (["doctor", "--from", "a.txt", "--root", "/"], "--root"),
         (["doctor", "--from", ""], "--from is empty"),
         (["install", "--cuda", "12.4", "--toolkit-path", "/usr/local/"], "a system directory"),
@@ -336,3 +337,12 @@ def test_every_kind_of_command_has_options_of_one_value() -> None:
     done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == "envkit resolve: --cuda was given more than once. Use it once."
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("Xid 79", "gpu-fallen-off-bus"), ("xid31", "xid-other"), ("XID: 999", "not in envkit's table")],
+)
+def test_an_xid_is_explained_by_its_number(word: str, expected: str) -> None:
+    done = envkit("explain", word)
+    assert done.returncode == 0 and expected in done.stdout, done.stderr

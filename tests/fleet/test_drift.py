@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit._startup.records import replace
 from envkit.fleet.model import HostResult, State
-from envkit.fleet.report import exit_code, fleet_report
+from envkit.fleet.report import exit_code, fleet_report, node_lists
 from envkit.render.fleet import formatted
 from envkit.render.reports import Look
 from tests.fleet.hosts import host
@@ -50,6 +50,19 @@ def test_a_machine_that_lost_a_gpu_stays_among_its_like() -> None:
     hosts = [*(host(f"n{n}", gpu_count="8") for n in range(5)), host("n9", gpu_count="7")]
     assert _drift(*hosts) == [("gpu_count", ("8",), 5, 6)]
     assert _drift(*hosts, alike=("gpu", "gpu_count")) == []
+
+
+def test_a_machine_with_fewer_gpus_than_its_like_is_not_called_healthy() -> None:
+    hosts = [*(host(f"n{n}", gpu_count="4") for n in range(5)), host("n9", gpu_count="3"), host("big", gpu_count="8")]
+    report = fleet_report(hosts)
+    states = {each.name: each.state for each in report.hosts}
+    assert states["n9"] is State.WARN and states["n0"] is State.OK and states["big"] is State.OK
+    lists = node_lists(report)
+    assert "n9" not in lists["passing"] and "n9" in lists["unknown"] and "big" in lists["passing"]
+    assert exit_code(report, strict=False) == 0 and exit_code(report, strict=True) == 1
+    script = formatted(report, "kubectl", Look(False, False, 100)).splitlines()
+    told = {line.split()[1]: line.split()[3] for line in script if line.startswith("told ")}
+    assert told["n9"] == "Unknown" and told["n0"] == "True"
 
 
 def test_a_host_that_was_not_judged_counts_for_nothing() -> None:

@@ -224,6 +224,7 @@ def _one(words: Words, form: str) -> int:
 def test_no_damaged_input_breaks_the_program(
     make: Make, forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "none.toml").touch()
     monkeypatch.setenv("ENVKIT_CONFIG", str(tmp_path / "none.toml"))
     ends, number, begun = {0: 0, 1: 0, 2: 0}, 0, time.monotonic()
     while time.monotonic() - begun < SECONDS / len(TARGETS):

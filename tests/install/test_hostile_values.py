@@ -72,6 +72,7 @@ def test_no_value_is_run(trial: tuple[str, str, int], tmp_path: Path) -> None:
     value = SIGNS[sign].format(canary)
     words, variables = ["install", *PLAN], {"HOME": str(tmp_path), "ENVKIT_CONFIG": str(tmp_path / "envkit.toml")}
     variables |= {"ENVKIT_STATE_DIR": str(tmp_path / "state"), "ENVKIT_LOG_DIR": str(tmp_path / "log")}
+    (tmp_path / "envkit.toml").touch()
     words += [] if name == "--cuda" else ["--cuda", "12.4.1"]
     words += ["--with-driver", "--gpu", "8.6"] if name == "--driver-runfile" else []
     if kind == "option":

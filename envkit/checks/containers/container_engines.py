@@ -14,9 +14,10 @@ from envkit.checks.containers.engine_remedies import (
     MICROK8S,
     THROUGH_RUNTIME,
     engine_beside_desktop,
+    engine_in_place_of_snap,
     of_jetpack,
 )
-from envkit.checks.containers.node_remedies import by_runtime_class, without_cgroups
+from envkit.checks.containers.node_remedies import by_runtime_class, look_at_nodes, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -58,6 +59,9 @@ def _in_container(environment: Environment) -> bool:
     return kind(environment) is MachineKind.CONTAINER
 
 
+_OF_SNAP = {"snap-path", "told-snap", "told-snap-list"}  # messages that tell of the snap, and not of Docker Desktop
+
+
 def _docker(environment: Environment) -> DockerEngine | None:
     return environment.containers.docker.value if environment.containers.docker.known else None
 
@@ -88,6 +92,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
         return DESKTOP_IN_WSL
     if kind(environment) is MachineKind.JETSON:
         return of_jetpack(environment)
+    if _only_no_free_gpu(environment):
+        return look_at_nodes(environment)
     if own := by_runtime_class(environment):
         return own
     if "kubernetes" in names:
@@ -100,6 +106,13 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     )
     given = remedy(environment, advice, "container-toolkit")
     return Remedy(given.advice, (*given.steps, *configure))
+
+
+def _only_no_free_gpu(environment: Environment) -> bool:
+    """Whether the scheduler's line is all that is shown of a cluster, and no node that offers none of its GPUs."""
+    heard = {message.signature.partition("/")[2] for message in seen(environment, "docker-no-nvidia-runtime")}
+    nodes = environment.containers.node_devices.value or ()
+    return heard == {"insufficient"} and not any(one.capacity and not one.allocatable for one in nodes)
 
 
 def _on_node(environment: Environment) -> Remedy:
@@ -127,28 +140,17 @@ def _on_node(environment: Environment) -> Remedy:
     return Remedy(given.advice, (*given.steps, restart))
 
 
+def _tells_of_snap(environment: Environment) -> bool:
+    """Whether the messages are of the snap alone."""
+    told = {message.signature.partition("/")[2] for message in seen(environment, "docker-from-snap-or-desktop")}
+    return bool(told) and told <= _OF_SNAP
+
+
 def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
-    if engine is None or not engine.snap:
-        return engine_beside_desktop(environment)
-    if seen(environment, "docker-from-snap-or-desktop", "detail-engine-too"):
-        return Remedy(
-            "Docker Engine (docker-ce) is also installed and configured for the GPU, but docker talks to the snap's "
-            "daemon. Remove the snap, and restart Docker Engine. This removes the snap's images, containers, and "
-            "volumes; the first command keeps a copy of its data (`snap saved` lists it).",
-            (
-                fixed("sudo snap save docker"),
-                fixed("sudo snap remove docker"),
-                fixed("sudo systemctl enable docker"),
-                _RESTART,
-            ),
-        )
-    advice = (
-        "Replace the snap with Docker Engine. This removes the snap's images, containers, and volumes; the first "
-        "command keeps a copy of its data (`snap saved` lists it)."
-    )
-    given = remedy(environment, advice, "install", packages="docker.io")
-    return Remedy(given.advice, (fixed("sudo snap save docker"), fixed("sudo snap remove docker"), *given.steps))
+    if (engine is not None and engine.snap) or _tells_of_snap(environment):
+        return engine_in_place_of_snap(environment)
+    return engine_beside_desktop(environment)
 
 
 _NO_RUNTIME = Fault(
@@ -248,7 +250,10 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     rank=20,
     any_of=("containers.docker", "messages"),
     fix="Install Docker Engine from Docker's packages and use the context `default`.",
-    references=threads("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
+    references=threads(
+        *("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
+        "canonical/docker-snap#161",
+    ),
 )
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Docker is Docker Engine.
@@ -257,7 +262,8 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     GPU.
     """
     engine = _docker(environment)
-    if reported := _OTHER_DOCKER.reported(environment):
+    title = "The Docker snap has no access to the GPU" if _tells_of_snap(environment) else ""
+    if reported := _OTHER_DOCKER.reported(environment, title=title):
         yield reported
     elif engine is None:
         yield skip("Docker is not running here", evidence=[known(environment, "containers.docker")])

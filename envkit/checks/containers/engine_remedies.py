@@ -57,6 +57,7 @@ LDCONFIG = Remedy(
 
 _CONFIGURE = fixed("sudo nvidia-ctk runtime configure --runtime=docker")
 _RESTART = fixed("sudo systemctl restart docker")
+_AS_ROOT = fixed("sudo docker run --rm --gpus all ubuntu nvidia-smi")  # a new group counts from the next login on
 
 
 def of_jetpack(environment: Environment) -> Remedy:
@@ -76,6 +77,34 @@ def of_jetpack(environment: Environment) -> Remedy:
             _RESTART,
         ),
     )
+
+
+_SNAP_KEPT = (fixed("sudo snap save docker"), fixed("sudo snap remove docker"))
+_OF_SNAP = (
+    "This removes the snap's images, containers, and volumes; the first command keeps a copy of its data (`snap saved` "
+    "lists it)."
+)
+
+
+def engine_in_place_of_snap(environment: Environment) -> Remedy:
+    """Docker Engine with the toolkit instead of the snap, which reads none of the host's configuration."""
+    if seen(environment, "docker-from-snap-or-desktop", "detail-engine-too"):
+        return Remedy(
+            "Docker Engine (docker-ce) is also installed and configured for the GPU, but docker talks to the snap's "
+            f"daemon. Remove the snap, and restart Docker Engine. {_OF_SNAP}",
+            (*_SNAP_KEPT, fixed("sudo systemctl enable docker"), _RESTART, _AS_ROOT),
+        )
+    given = remedy(
+        environment,
+        "The snap is confined: it uses neither the host's /etc/docker/daemon.json nor the host's NVIDIA Container "
+        "Toolkit. Replace it with Docker Engine, which the toolkit can configure; the last command then shows the GPU. "
+        f"{_OF_SNAP} To keep the snap instead, update it (sudo snap refresh docker) and use its own nvidia runtime "
+        "(docker run --runtime=nvidia --gpus all), which current releases set up if the host's driver works.",
+        *(() if environment.containers.container_toolkit.known else ("container-toolkit",)),
+        "install",
+        packages="docker.io",
+    )
+    return Remedy(given.advice, (*_SNAP_KEPT, *given.steps, _CONFIGURE, _RESTART, _AS_ROOT))
 
 
 def engine_beside_desktop(environment: Environment) -> Remedy:

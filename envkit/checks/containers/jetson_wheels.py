@@ -19,13 +19,21 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
-def jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
-    """NVIDIA's wheel for this board by its address, or a container where none is known."""
+OF_BOARDS = ("pytorch", "tensorflow")  # the frameworks that NVIDIA builds for its boards
+
+
+def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wanted: Version | None = None) -> Remedy:
+    """NVIDIA's wheel for this board by its address, or a container where none is known.
+
+    `name` and `wanted`: what somebody asks pip for; otherwise what is installed.
+    """
     board = environment.system.l4t_release
-    items = list(installs(environment, "pytorch", "tensorflow"))
-    if wheel := _wheel_of(environment, items):
-        return _from_vendor(environment, items, wheel)
-    if items and items[0].framework.name == "pytorch" and (image := _image_of(environment)):
+    items = list(installs(environment, *((name,) if name else OF_BOARDS)))
+    framework = name or (items[0].framework.name if items else "pytorch")
+    have = wanted or (release(items[0].framework.version) if items else None)
+    if wheel := _wheel_of(environment, framework, have):
+        return _from_vendor(environment, items, wheel, have)
+    if framework == "pytorch" and items and (image := _image_of(environment)):
         return Remedy(
             f"Use an image with a PyTorch for this board: {image} is one for L4T {board.get().major}. Start your own "
             "command with it in place of the image that fails, with the same volumes; the command below prints True "
@@ -38,7 +46,7 @@ def jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
         f"Install NVIDIA's wheels for {f'L4T {board.get()}' if board.known else 'this board'} (see the guide under "
         "See also), or use a prebuilt container.",
         "jetson-container",
-        framework=items[0].framework.name if items else "pytorch",
+        framework=framework,
     )
 
 
@@ -54,23 +62,22 @@ def _image_of(environment: Environment) -> str:
     return match["image"] if match else ""
 
 
-def _wheel_of(environment: Environment, items: list[Installed]) -> JetsonWheel | None:
-    """NVIDIA's wheel for this L4T and framework: of the installed release if there is one, otherwise the newest."""
+def _wheel_of(environment: Environment, name: str, have: Version | None) -> JetsonWheel | None:
+    """NVIDIA's wheel for this L4T and framework: of the release at hand if there is one, otherwise the newest."""
     own = environment.system.l4t_release.value
-    name = items[0].framework.name if items else "pytorch"
     fitting = [
         row
         for row in read(JetsonWheel)
         if own is not None and row.framework == name and row.l4t == own.major and row.first_l4t <= own
     ]
-    have = release(items[0].framework.version) if items else None
     return next((row for row in fitting if row.version == have), None) or max(
         fitting, key=lambda row: row.version, default=None
     )
 
 
-def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel) -> Remedy:
+def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel, have: Version | None) -> Remedy:
     """The wheel by its address: the index has none for these boards."""
+    changed = f" NVIDIA has none of {have} for it." if have not in (None, wheel.version) else ""
     python = items[0].python if items else named_python(environment)
     own = python.version.release(2) if python.version is not None else wheel.python
     other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
@@ -78,9 +85,9 @@ def _from_vendor(environment: Environment, items: list[Installed], wheel: Jetson
     return remedy(
         environment,
         f"Install NVIDIA's PyTorch {wheel.version} for L4T {environment.system.l4t_release.get()}; the package index "
-        f"has no build for this board.{other} The index's torchvision and torchaudio wheels do not match it: build the "
-        "matching releases from source. If a requirements file lists torch, remove it there, because pip would "
-        "reinstall the other build.",
+        f"has no build for this board.{changed}{other} The index's torchvision and torchaudio wheels do not match it: "
+        "build the matching releases from source. If a requirements file lists torch, remove it there, because pip "
+        "would reinstall the other build.",
         *(("jetson-cusparselt",) if _needs_cusparselt(wheel) else ()),
         "jetson-wheel",
         python=executable,

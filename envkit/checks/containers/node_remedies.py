@@ -51,6 +51,27 @@ def _told_toolkit(environment: Environment) -> Version | None:
     return Version.find(named(lines, "version") or named(lines, "told") or "")
 
 
+_FULL = (
+    "First see what the nodes offer (first command). Where a GPU node shows a number, its GPUs are in use, or the pod "
+    "asks for more than one node has: the second command shows how many of them other pods have requested. Free some, "
+    "add a node, or request fewer; nothing on the nodes needs to be changed."
+)
+_NONE_OFFERED = (
+    "Where it shows <none> or 0, the device plugin offers no GPU. If the third command shows no plugin, install "
+    "NVIDIA's device plugin or GPU operator. If it shows one, read its log (kubectl logs): most often, nvidia is not "
+    "the default runtime of the node's container engine. Add both outputs and the log to the input and run envkit "
+    "again."
+)
+
+
+def look_at_nodes(environment: Environment) -> Remedy:
+    """What a scheduler that finds no free GPU leaves open: whether all of them are in use, or none is offered."""
+    offered = environment.containers.node_devices.value or ()
+    if any(devices.allocatable for devices in offered):
+        return remedy(environment, _FULL, "node-gpus")
+    return remedy(environment, f"{_FULL} {_NONE_OFFERED}", "node-gpus")
+
+
 def by_runtime_class(environment: Environment) -> Remedy | None:
     """On k3s and RKE2, which find the toolkit by themselves and need a RuntimeClass; None on other nodes."""
     title, restart = next((words for name, words in _OF_NODES.items() if name in managers(environment)), ("", ""))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import IMAGE, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip
-from envkit.checks.engine.messages import complained, message_evidence, named, seen
+from envkit.checks.engine.messages import complained, message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -45,7 +46,22 @@ _NO_CDI = Fault(
 )
 
 
+_IMAGE = regex(r"\bdustynv/(?P<name>[a-z0-9][\w-]{1,60}):[\w.-]{0,40}?r3\d\.\d")
+_TAGGED = (32, 35, 36)  # releases of L4T whose images are found by one tag
+
+
 def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
+    board = environment.system.l4t_release.value
+    image = _IMAGE.search(said(environment, "jetson-container-of-other-release"))
+    if image and board is not None and board.major in _TAGGED:
+        tag = f"dustynv/{image['name']}:r{limit(f'jetson-images-of-{board.major}')}"
+        return Remedy(
+            f"Start the image of the same name that is made for L4T {board.major}: images run on the other releases of "
+            f"their major one. If {tag} is missing, https://hub.docker.com/r/dustynv/{image['name']}/tags lists those "
+            f"with r{board.major} in their tags. The script that chose the other one does not compare the board's "
+            "release: name the image yourself, or update the script.",
+            (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", IMAGE(tag)),),
+        )
     return remedy(
         environment,
         "Use an image whose tag names the board's L4T release (or one that NVIDIA calls compatible with it). These "

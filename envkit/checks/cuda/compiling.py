@@ -36,6 +36,15 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what builds: with the number of the GPU that the text names."""
     owns = sorted({str(own) for _, own in capable_gpus(environment, matrix)})
     numbers = ";".join(own.replace(".", "") for own in owns)
+    if seen(environment, _NO_TARGET.id, "visual-studio"):
+        pairs = ";".join(f"compute_{number},sm_{number}" for number in numbers.split(";") if number)
+        return Remedy(
+            "In Visual Studio, open the project's Properties > CUDA C/C++ > Device > Code Generation, for all "
+            f"configurations, and enter {pairs or 'compute_NN,sm_NN'} (NN is the GPU's compute capability without the "
+            "dot, which the command prints; on an old driver, the deviceQuery sample does). Then rebuild the solution. "
+            "The toolkit must still know that target.",
+            (fixed("nvidia-smi --query-gpu=name,compute_cap --format=csv"),),
+        )
     if not owns:
         return Remedy(
             f"Pass the GPU's compute capability without the dot, for example 86: {_FRESH}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
-from envkit.checks.cuda.ptx import cuda_of_ptx, older_cudatoolkit
+from envkit.checks.cuda.ptx import cuda_of_ptx, of_cudatoolkit, older_cudatoolkit, reported_by
 from envkit.checks.cuda.wanted_driver import (
     KEEP_FOR_VIDEO,
     OLD_FOR_VIDEO,
@@ -26,7 +26,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
-from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.builds import replacement
 from envkit.checks.frameworks.compiled import compiled_program
 from envkit.checks.frameworks.installs import (
     Installed,
@@ -37,6 +37,7 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
     runs_on_gpus,
 )
+from envkit.checks.frameworks.webui import for_program
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver, newer_or_kept
 from envkit.model import Environment, Message, found
@@ -77,6 +78,8 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     if of_a_package(messages):
         made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
         return newer_driver(environment, matrix, max(made, default=None), _OF_A_PACKAGE)
+    if older := of_cudatoolkit(environment, reported_by(environment, matrix)):
+        return older
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     need = need or next((str(one.framework.cuda) for one in installs(environment) if one.framework.cuda), "")
     cuda = _within(have, matrix)
@@ -94,7 +97,7 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     name = framework_of(environment, matrix, messages)
     if on_windows(environment) and not list(installs(environment)):  # which build it is that runs, nobody knows
         return newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
-    given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
+    given = for_program(replace(environment, driver=told), matrix, name, why, messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given
     return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))
@@ -117,7 +120,7 @@ def _with_module(environment: Environment, matrix: Matrix, given: Remedy) -> Rem
 
 def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
     """The driver is what every program needs newer; who cannot change it builds with its own CUDA."""
-    own = environment.driver.driver_cuda_version.value or _reported_by(environment, matrix) or cuda_of_ptx(environment)
+    own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix) or cuda_of_ptx(environment)
     made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
     nvcc = environment.nvcc.get().version if environment.nvcc.known else None
     newer = [version for version in (nvcc, *made) if version is not None and (own is None or version > own.release(2))]
@@ -144,14 +147,6 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         given.advice, (run("conda", "install", "-c", "conda-forge", CONDA_SPEC(f"cuda-version={own.release(2)}")),)
     )
-
-
-def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:
-    """The highest CUDA of the driver's branch, where only the driver's version is known."""
-    from envkit.compat.driver import reported_cuda
-
-    version = installed(environment)
-    return reported_cuda(version, matrix, driver_platform(environment)) if version is not None else None
 
 
 _TOO_OLD = Fault(

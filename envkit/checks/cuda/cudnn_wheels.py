@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.cuda.dll_folders import ON_PATH, print_folders
+from envkit.checks.cuda.dll_folders import ON_PATH, dll_by_hand, print_folders
 from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import build_of, cuda_majors, installs, possible_builds
 from envkit.model import Distribution, Environment, PythonEnvironment
@@ -42,6 +42,8 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
+        if on_windows(environment) or named(seen(environment, "cudnn-missing"), "dll"):
+            return dll_by_hand(environment, matrix, major)
         return Remedy(f"Install cuDNN {major} on the system: no wheel provides it.", _system_cudnn(major))
     executable = (python.executable if python is not None else "") or "python"
     doubt = "" if known else f" This wheel is for programs built for CUDA {cuda}."

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.base.versions import Version
-from envkit.checks.engine.command import PATH, PYTHON, Command, run
+from envkit.checks.engine.command import NAME, PATH, PYTHON, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
 
 _PRINT = (
     "import glob, os, nvidia; print(';'.join(sorted({os.path.dirname(f) for f in "
@@ -24,6 +29,24 @@ def print_folders(python: str) -> Command:
 
 
 _TOOLKITS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
+
+
+def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
+    """cuDNN of a release that no wheel has, on Windows: NVIDIA's archive, unpacked next to CUDA's own DLLs."""
+    toolkits = {toolkit.version.release(2) for toolkit in environment.cuda_toolkits.value or ()}
+    cuda = next(iter(toolkits)) if len(toolkits) == 1 else None
+    rows = [row for row in matrix.cudnns if str(row.soname_major) == major and cuda in (None, row.cuda.release(2))]
+    newest = max((row.version for row in rows), default=None)
+    name = f"cuDNN {newest.release(3) if newest is not None and cuda is not None else major}"
+    place = f"{_TOOLKITS}\\v{cuda}\\bin" if cuda is not None else f"{_TOOLKITS}\\vX.Y\\bin, X.Y being that CUDA"
+    made = f"CUDA {cuda}" if cuda is not None else "the CUDA that the program was built for"
+    return Remedy(
+        f"No wheel provides cuDNN {major}. Download {name} for {made} and Windows from NVIDIA's archive "
+        f"(https://developer.nvidia.com/rdp/cudnn-archive), unpack it, and copy its DLLs from cuda\\bin to {place}, as "
+        "administrator. Start the program in a new window. The first command shows where Windows finds the DLL; error "
+        "126 although it is found means that CUDA's own DLLs are not on PATH, which the second shows.",
+        (run("where.exe", NAME(f"cudnn64_{major}.dll")), fixed("where.exe cudart64_*.dll")),
+    )
 
 
 def unpacked_dlls(environment: Environment) -> Remedy | None:

@@ -34,6 +34,11 @@ _NONE_PACKAGED = (
     "nvidia/cuda image of this toolkit with devel in its tag."
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
+_DEAF = (
+    " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; it takes the gcc "
+    "and g++ that lie next to it, which the last commands put there as links (in the bin directory of your toolkit, if "
+    "that is not /usr/local/cuda). To undo it, delete the links."
+)
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
@@ -69,12 +74,14 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     there = number is not None and packaged(environment, matrix, number)
     which = f"GCC {number}" if number else "the newest GCC that the message allows"
     by_conda = not there and number is not None and number >= limit_of("gcc-of-conda-forge").major
+    deaf = there and number is not None and number <= limit_of("gcc-of-deaf-nvcc").major
     elsewhere = "" if there or number is None else _NO_PACKAGE if by_conda else _NONE_PACKAGED
     return remedy(
         environment,
         f"Install {which} alongside the current one and point nvcc at it; then rebuild in a fresh build directory."
-        f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}",
+        f"{_newer_instead(environment, matrix, place, limit)}{elsewhere}{_DEAF if deaf else ''}",
         "gcc-by-conda" if by_conda else "gcc-beside",
+        *(("gcc-next-to-nvcc",) if deaf else ()),
         gcc=as_packaged(environment, matrix, number) if number is not None and (there or by_conda) else None,
     )
 

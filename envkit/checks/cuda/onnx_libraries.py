@@ -44,10 +44,12 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
     python = named_python(environment).executable or "python"
     given = steps(environment, "onnx-libraries", python=python, cuda=cuda, major=build.cudnn.major)
     return Remedy(
-        f"ONNX Runtime for CUDA {cuda} loads the CUDA runtime, cuBLAS, cuFFT, cuRAND, and cuDNN {build.cudnn.major}. "
+        f"ONNX Runtime for CUDA {cuda} loads the CUDA runtime, cuBLAS, cuFFT, cuRAND, and cuDNN {build.cudnn.major}, "
+        "which compiles some of its kernels with NVRTC. "
         f"If a torch for CUDA {cuda} is in the same environment, import torch before onnxruntime: it loads the same "
         "libraries. Otherwise, install all of them into a separate directory, so that other frameworks keep their "
-        "own cuDNN; the second line is needed in each shell.",
+        "own cuDNN; the second line is needed in each shell (in a Dockerfile: RUN for the first, and the directories "
+        "in ENV LD_LIBRARY_PATH). An image that already works, such as the devel one, has them all.",
         () if on_windows(environment) else given,
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.cuda.cudnn_wheels import by_plain_name
 from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
+from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.loader_path import dropping
@@ -22,10 +24,13 @@ from envkit.checks.frameworks.installs import (
     distribution,
     installs,
     judged,
+    named_python,
     nothing_to_judge,
+    pip,
     release,
 )
 from envkit.model import Environment, LibraryUse, PythonEnvironment
+from envkit.probe.sonames import spans_of
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -40,19 +45,21 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
         return by_plain_name(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
-    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
+    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")
     there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
     blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
-    if there is not None and blind:
+    if blind and (there is not None or seen(environment, "tf-cannot-dlopen", "detail-and-cuda")):
         return remedy(
             environment,
             f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
             "directories on the loader's path, in each shell (in a conda environment: in etc/conda/activate.d). The "
             "next release finds them by itself.",
             "wheel-libraries",
-            python=there.executable or "python",
+            python=(there.executable if there is not None else "") or "python",
         )
+    if other := _of_other_cuda(environment, matrix):
+        return other
     given = bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
     if not blind or on_windows(environment):
         return given
@@ -61,6 +68,31 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
         f"{given.advice} TensorFlow {own} does not look for them there: the last two lines put their directories on "
         "the loader's path, in each shell. The next release finds them by itself.",
         (*given.steps, *steps(environment, "wheel-libraries", python=python or "python")),
+    )
+
+
+def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The TensorFlow for the CUDA that is there, where no library of that CUDA has the name which is looked for."""
+    library = named(seen(environment, "tf-cannot-dlopen"), "library") or ""
+    told = Version.find(named(seen(environment, "tf-cannot-dlopen", "detail-cuda"), "cuda") or "")
+    toolkits = {toolkit.version.release(2) for toolkit in environment.cuda_toolkits.value or ()}
+    toolkits = toolkits or ({told} if told is not None else set())
+    cuda = next(iter(toolkits)) if len(toolkits) == 1 else None
+    spans = spans_of(library)
+    if cuda is None or not spans or any(first <= cuda <= last for first, last in spans):
+        return None
+    fitting = [row.version for row in matrix.builds("tensorflow") if row.cuda is not None and row.cuda == cuda]
+    lines = sorted({version.release(2) for version in fitting})
+    if not lines:
+        return None
+    wanted = max(version for version in fitting if version.release(2) == lines[0])
+    packages = (f"tensorflow=={wanted}", f"protobuf<{limit('protobuf-of-new-code')}")  # which it does not bound
+    ranges = series([f"{first}" if first == last else f"{first} to {last}" for first, last in spans], "or")
+    return Remedy(
+        f"{library} is a file of CUDA {ranges}, and CUDA {cuda} has none of that name: this TensorFlow is built for "
+        f"another CUDA. Install a release that is built for CUDA {cuda}: TensorFlow {lines[0]} to {lines[-1]} are "
+        f"(this is the nearest; cuDNN has to fit, too). Or install CUDA {spans[-1][1]} next to the other.",
+        (pip(named_python(environment), "install", *map(REQUIREMENT, packages)),),
     )
 
 

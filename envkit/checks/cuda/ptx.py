@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment
 from envkit.tables.drivers import PtxIsa
 from envkit.tables.loader import read
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
 
 
 def cuda_of_ptx(environment: Environment) -> Version | None:
@@ -28,3 +34,17 @@ def older_cudatoolkit(environment: Environment, own: Version) -> Remedy:
         "older-cudatoolkit",
         version=own,
     )
+
+
+def of_cudatoolkit(environment: Environment, own: Version | None) -> Remedy | None:
+    """The same where the text shows conda's cudatoolkit next to a driver that is too old for it."""
+    shown = seen(environment, "driver-too-old-for-runtime", "detail-cudatoolkit")
+    return older_cudatoolkit(environment, own.release(2)) if own is not None and shown else None
+
+
+def reported_by(environment: Environment, matrix: Matrix) -> Version | None:
+    """The highest CUDA of the driver's branch, where only the driver's version is known."""
+    from envkit.compat.driver import reported_cuda
+
+    version = installed(environment)
+    return reported_cuda(version, matrix, driver_platform(environment)) if version is not None else None

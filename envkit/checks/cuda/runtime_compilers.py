@@ -258,6 +258,7 @@ def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> 
 
 @check(
     _NO_COMPILER,
+    spares_gpu=True,
     layer=Layer.TOOLKIT,
     rank=50,
     any_of=("pythons", "messages"),

@@ -8,7 +8,7 @@ from envkit._startup.records import is_record
 from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import ONLY_TOLD, Evidence, Outcome, ok, skip, unknown
-from envkit.model import PASTED, Environment, MachineKind
+from envkit.model import Environment, MachineKind
 from envkit.model.kept import kept
 from envkit.model.paths import fact
 
@@ -97,7 +97,7 @@ EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not amo
 
 def unseen(environment: Environment, what: str) -> str:
     """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return f"envkit did not probe {what}"
     return f"{NOT_SHOWN}{what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
 
@@ -150,7 +150,7 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
 
 def only_told(environment: Environment) -> bool:
     """True where a pasted text describes packages: what lies in folders and files next to its list is not known."""
-    return environment.origin == PASTED
+    return environment.pasted
 
 
 def silent(environment: Environment, healthy: str, evidence: Evidence) -> Outcome:

@@ -12,7 +12,7 @@ from envkit._startup.records import replace
 from envkit.checks.engine.confidence import message_causes
 from envkit.checks.engine.findings import Confidence, Finding, Remedy, Status
 from envkit.checks.engine.messages import message_evidence
-from envkit.model import PASTED, READS_LIKE, Environment, Message
+from envkit.model import READS_LIKE, Environment, Message
 
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
@@ -46,7 +46,7 @@ def told_apart(id: str) -> tuple[str, ...]:  # noqa: A002 - as in reports
 
 
 def _hint(environment: Environment) -> Message | None:
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return None
     return next((each for each in environment.messages.value or () if each.signature == READS_LIKE), None)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from envkit.base.pci import pci_address
 from envkit.base.wrap import excerpt
 from envkit.checks.engine.findings import Evidence
-from envkit.model import COMPLAINT, PASTED, Environment, Message
+from envkit.model import COMPLAINT, Environment, Message
 from envkit.model.kept import kept
 
 _DETAIL = "detail-"  # how variants are called that only tell something of a fault which others show
@@ -55,14 +55,14 @@ def complained(environment: Environment) -> bool:
 
 def only_shown(environment: Environment) -> bool:
     """Whether a pasted text shows a machine and states no failure: what could go wrong there has not."""
-    return environment.origin == PASTED and not complained(environment)
+    return environment.pasted and not complained(environment)
 
 
 @kept
 def all_messages(environment: Environment) -> tuple[Message, ...]:
     """Every known message of the pasted text, then those of the kernel log and of failed steps that are not in it."""
     pasted = environment.messages.get() if environment.messages.known else ()
-    log = () if environment.origin == PASTED else _log(environment)  # of a text it was read with what is around it
+    log = () if environment.pasted else _log(environment)  # of a text it was read with what is around it
     others = [message for lines in (log, _last_words(environment)) if lines for message in _in_lines(lines)]
     if not others:
         return pasted

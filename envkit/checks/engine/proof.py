@@ -7,7 +7,7 @@ from functools import cache
 from envkit._startup.records import replace
 from envkit.checks.engine.evidence import EXCERPTS, named_fact, unseen
 from envkit.checks.engine.findings import Evidence, Finding, Status
-from envkit.model import PASTED, Environment, Problem
+from envkit.model import Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
@@ -20,7 +20,7 @@ def proven(environment: Environment, finding: Finding) -> Finding:
     Whether several facts fit each other is judged as they were told: the answer is about the facts. The same holds for
     "not applicable", for which it is enough that somebody says so.
     """
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return finding
     if finding.status is Status.SKIP:
         return _applicable(environment, finding)

@@ -67,6 +67,7 @@ class Check:
     of_cuda_alone: bool = False  # a GPU of another maker needs none of it: no failure of such a machine, nor its effect
     of_builds: bool = False  # only who compiles runs into it: no news in a text that states no failure
     between_gpus: bool = False  # what happens to one GPU explains it on another
+    spares_gpu: bool = False  # a framework sees the GPU all the same: no cause of a missing one
 
     @property
     def doc(self) -> str:
@@ -111,6 +112,7 @@ def check(
     of_builds: bool = False,
     of_missing_gpu: bool = False,
     between_gpus: bool = False,
+    spares_gpu: bool = False,
     of_images: ImageFault | None = None,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
@@ -150,6 +152,7 @@ def check(
             of_builds=of_builds,
             of_missing_gpu=of_missing_gpu,
             between_gpus=between_gpus,
+            spares_gpu=spares_gpu,
         )
         return function
 

@@ -102,6 +102,7 @@ _ON_WINDOWS = (
         "ren",
         "vcvars64.bat",
         "webui.bat",
+        "where.exe",
         "winget",
     ),
 )

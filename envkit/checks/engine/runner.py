@@ -26,7 +26,7 @@ from envkit.checks.engine.proof import proven
 from envkit.checks.engine.registry import Check, Layer
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
 from envkit.checks.engine.suited import installs_of, suited
-from envkit.model import PASTED, Environment, Observed, Problem
+from envkit.model import Environment, Observed, Problem
 from envkit.model.paths import fact
 
 if TYPE_CHECKING:
@@ -52,13 +52,16 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
     answers = (finding for check in declared.values() for finding in _findings(check, environment, matrix))
     findings = [proven(environment, finding) for finding in answers]
     findings = _excused(findings, declared)
-    if environment.origin == PASTED and not complained(environment):
+    if environment.pasted and not complained(environment):
         findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
         findings = [_meant(environment, each) if declared[each.id].of_missing_gpu else each for each in findings]
     failed = [finding for finding in findings if finding.status is Status.FAIL]
     warned = [finding.id for finding in findings if finding.status is Status.WARN]
+    hides = [finding for finding in failed if not declared[finding.id].spares_gpu]
     linked = [
-        _link(environment, finding, declared[finding.id], failed, warned) for finding in weighed(environment, findings)
+        _link(environment, finding, own, hides if own.of_missing_gpu else failed, warned)
+        for finding in weighed(environment, findings)
+        for own in (declared[finding.id],)
     ]
     linked = likened(environment, linked, declared)
 

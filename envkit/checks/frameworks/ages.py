@@ -55,6 +55,15 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("patchelf --clear-execstack torch/lib/libtorch_cpu.so"),
             ),
         )
+    importer = named(seen(environment, _ID, "detail-importer"), "package")
+    if importer:
+        package = importer.replace("_", "-")
+        return Remedy(
+            f"{package} imports a name that the installed release of the library does not have (any more): update it "
+            "(in a conda environment that has it from conda: conda update). If its newest release needs another "
+            "release of the library, pip installs that, or pip check names it.",
+            (run("python", "-m", "pip", "install", "--upgrade", NAME(package)), fixed("python -m pip check")),
+        )
     return Remedy(
         "Use releases from the same period: update the package or the source that the traceback or the first error "
         "points to, or install the library release that its requirements list. pip check lists the conflicts.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.ask import capability_of, framework_of, tells_framework
@@ -18,8 +17,15 @@ from envkit.checks.engine.messages import message_evidence, named, only_shown, s
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
-from envkit.checks.frameworks.compiled import compiled_extension, compiled_program, hide_gpus, of_newer_nvrtc
-from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
+from envkit.checks.frameworks.compiled import (
+    compiled_extension,
+    compiled_program,
+    hide_gpus,
+    of_newer_nvrtc,
+    other_build_ran,
+)
+from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
+from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -29,8 +35,6 @@ from envkit.model.observed import is_told
 if TYPE_CHECKING:
     from envkit.compat.gpu import CodeMatch
     from envkit.tables import Matrix
-
-_Codes = tuple[ComputeCapability, ...]
 
 _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
@@ -53,12 +57,27 @@ _ON_CPU = (
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
+_OWN_PYTHON = (
+    "The program's server has a Python of its own: run the commands with that one in place of python (venv in the "
+    "server's folder, which the program's settings name: venv\\Scripts\\python.exe on Windows, venv/bin/python "
+    "elsewhere), and restart it. An update of the program may bring a build for this GPU, too."
+)
+
+
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _build(environment, matrix, _NEWER)
+    return _with_own_python(environment, _build(environment, matrix, _NEWER))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _or_on_cpu(environment, _build(environment, matrix, _DROPPED))
+    return _or_on_cpu(environment, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
+
+
+def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
+    """With a word on whose Python it is, where a program installed its server itself."""
+    by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
+    if not (by_pip and seen(environment, _NEWER, "detail-managed")):
+        return given
+    return Remedy(f"{given.advice} {_OWN_PYTHON}", given.steps)
 
 
 def _or_on_cpu(environment: Environment, given: Remedy) -> Remedy:
@@ -75,7 +94,7 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return bring(environment, matrix, name, _BINARY, messages=messages, native=True)
     owns = [own for _, own in capable_gpus(environment, matrix)]
     target = capability_of(messages) or next(map(str, owns), "")
-    if "vllm" in managers(environment) and check_id == _NEWER and (newer := newer_vllm(environment, matrix, target)):
+    if _of_vllm(environment) and check_id == _NEWER and (newer := newer_vllm(environment, matrix, target)):
         return newer
     found = next(installs(environment, name), None)
     fits = found is not None and installed_fits(environment, matrix, found)
@@ -87,7 +106,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
-    if own := compiled_program(environment, every, told=tells_framework(environment, matrix, messages)):
+    told = tells_framework(environment, matrix, messages) or bool(seen(environment, _NEWER, "detail-torch"))
+    if own := compiled_program(environment, every, told=told, newer=check_id == _NEWER):
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
@@ -100,6 +120,10 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
+
+
+def _of_vllm(environment: Environment) -> bool:
+    return "vllm" in managers(environment)
 
 
 _TOO_OLD = Fault(_NEWER, "The framework's build has no kernels for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
@@ -225,7 +249,7 @@ def _architecture(
 ) -> Outcome:
     from envkit.compat.gpu import CodeMatch
 
-    held = _targets(environment, item, matrix)
+    held = targets_of(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
     binary = _words(held.sass)
     end = binary.rfind(" ") + 1 if wanted.id == _NEWER else 0  # the highest target tells that the GPU is newer
@@ -248,7 +272,11 @@ def _architecture(
             evidence=evidence,
         )
     words = "is too old for" if fault == _NEWER else "no longer supports"
-    given = replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
+    by_image = newer_vllm(environment, matrix, str(own)) if fault == _NEWER and _of_vllm(environment) else None
+    given = by_image or replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
+    if of_another_build(environment, item, own, matrix):
+        title = f"The PyTorch in use has no kernels for {gpu.title}, and is not the {item.framework.package} named here"
+        return wanted.found(evidence, title=title, subject=gpu.title, remedy=other_build_ran(item, given))
     return wanted.found(
         evidence,
         title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
@@ -274,7 +302,7 @@ def _fault(environment: Environment, matrix: Matrix, item: Installed, own: Compu
     """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
     from envkit.compat.gpu import CodeMatch, code_match
 
-    held = _targets(environment, item, matrix)
+    held = targets_of(environment, item, matrix)
     match = code_match(own, held.sass, held.ptx, held.minimum)
     if match is CodeMatch.UNKNOWN:
         return match
@@ -283,31 +311,8 @@ def _fault(environment: Environment, matrix: Matrix, item: Installed, own: Compu
     return _DROPPED if _older_than_all(own, held.sass, held.ptx, held.minimum) else _NEWER
 
 
-@record
-class _Targets:
-    """What a build holds code for, and where that is read: in its own file, or in a row that has sources."""
-
-    sass: _Codes | None = None
-    ptx: _Codes | None = None
-    minimum: ComputeCapability | None = None
-    file: str = ""
-    sources: tuple[str, ...] = ()
-
-
-def _targets(environment: Environment, item: Installed, matrix: Matrix) -> _Targets:
-    """Binary and PTX targets of the installation: from its own files, otherwise from the table's row of its build."""
-    framework = item.framework
-    if framework.sm_arch_list is not None:
-        file = f"{framework.path} (fat-binary headers)".strip()
-        return _Targets(framework.sm_arch_list, framework.ptx_arch_list, file=file)
-    row = build_of(environment, framework, matrix)
-    if row is None:
-        return _Targets()
-    return _Targets(row.sass, row.ptx, row.min_compute_capability, sources=row.sources)
-
-
 def _older_than_all(
-    own: ComputeCapability, sass: _Codes | None, ptx: _Codes | None, minimum: ComputeCapability | None
+    own: ComputeCapability, sass: Codes | None, ptx: Codes | None, minimum: ComputeCapability | None
 ) -> bool:
     every = [*(sass or ()), *(ptx or ())]
     lowest = min((target.numbers for target in every), default=None)
@@ -389,5 +394,5 @@ def _only_slow(messages: tuple[Message, ...]) -> bool:
     return bool(messages) and all(message.signature == _SLOW for message in messages)
 
 
-def _words(codes: _Codes | None) -> str:
+def _words(codes: Codes | None) -> str:
     return "not known" if codes is None else " ".join(str(code) for code in codes) or "none"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ON_JETSON = (
-    "The board's memory does not suffice for several compilers: add a swap file (the first command makes one of 8 GB, "
+    "The memory does not suffice for several compilers: add a swap file (the first command makes one of 8 GB, "
     "until the next restart), and continue with one compiler, in the build directory; what is compiled already stays. "
     "If a script starts the build, change the number after make -j in it. To undo it: sudo swapoff /swapfile, and "
     "delete the file."
@@ -61,7 +61,7 @@ def fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
     id = "build-out-of-memory"  # noqa: A001 - as in reports
     package = named(seen(environment, id, "detail-wanted", "detail-package"), "package")
     if package is None and seen(environment, id, "detail-make"):
-        if environment.system.machine_kind.value is MachineKind.JETSON:
+        if environment.system.machine_kind.value is MachineKind.JETSON or seen(environment, id, "detail-small"):
             return remedy(environment, _ON_JETSON, "swap-file", "make-alone")
         return Remedy(f"{_FEW} (-j1).", (fixed("make -j2"),))
     if package is None and seen(environment, id, "detail-cmake"):

@@ -35,7 +35,7 @@ from envkit.checks.frameworks.swap import anew, pip_installs, swap
 from envkit.checks.frameworks.system_libraries import libraries_of_system
 from envkit.checks.gpu.gpus import gpus_of, on_grace
 from envkit.checks.nvidia_driver.driver_state import installed
-from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
+from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import Observed
 from envkit.tables.codes import limit
 
@@ -123,7 +123,7 @@ def installed_fits(environment: Environment, matrix: Matrix, found: Installed) -
 
 def _works(environment: Environment, matrix: Matrix) -> str:
     """That a build was chosen for what is known: a text may describe a GPU or a driver alone."""
-    if environment.origin != PASTED:
+    if not environment.pasted:
         return "works on this machine"
     return (
         "supports this GPU"
@@ -343,7 +343,7 @@ def _by_index(environment: Environment, matrix: Matrix, choice: Choice | None) -
 
     What pip installs without one on Linux is another build than on Windows, where it is one for the CPU.
     """
-    if choice is None or environment.system.os.known or environment.origin != PASTED:
+    if choice is None or environment.system.os.known or not environment.pasted:
         return choice
     build = choice.builds[0]
     if not build.on_pypi or build.index_url:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
-from envkit.checks.engine.command import NAME, REQUIREMENT, Command, export, run
+from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, Command, export, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import QUEUES, managed_by
 from envkit.checks.engine.messages import seen
@@ -18,6 +18,10 @@ _FORCED = {  # packages whose setup.py downloads a wheel unless a variable says 
 }
 _SOURCES = frozenset((*_FORCED, "xformers", "deepspeed", "torch-scatter", "torch-sparse", "torch-cluster", "apex"))
 _FILES = {"flash-attn-2-cuda": "flash-attn", "causal-conv1d-cuda": "causal-conv1d", "selective-scan-cuda": "mamba-ssm"}
+_TOGETHER = {"mamba-ssm": ("causal-conv1d",)}  # what loads the kernels of another package, which pip compiled with it
+_ASK_TORCH = (
+    "import torch, sys; print(torch.__version__, torch.version.cuda, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
+)
 _IMPORTED = regex(r"-packages/(?P<name>[a-z0-9_]{3,30})(?=[/.])")
 _ANEW = ("--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--no-binary=:all:")
 _ANEW_OF_UV = ("--reinstall", "--no-deps", "--no-build-isolation", "--no-cache", "--no-binary")
@@ -46,6 +50,22 @@ def built_here(environment: Environment, names: list[str]) -> tuple[Command, ...
             ),
         )
     return (*forced, few, pip(python, "install", *_ANEW, *map(REQUIREMENT, lines)))
+
+
+def compiled_again(environment: Environment, names: list[str]) -> Remedy:
+    """The packages whose files the message names, with those that are compiled and loaded with them."""
+    python = first_python(environment)
+    others = [other for name in names for other in _TOGETHER.get(name, ()) if other not in names]
+    every = [*names, *(name for name in others if distribution(python, name) is not None)]
+    left = [name for name in others if name not in every]
+    pins = f" If {series(left)} fails in the same way, compile its installed release, too." if left else ""
+    return Remedy(
+        f"The installed {series(every)} was compiled for another torch: without --no-build-isolation, pip compiles "
+        "against the torch that it downloads for the build. Compile it here, against the torch that is installed: this "
+        f"needs nvcc of torch's CUDA.{pins} Or download the wheel from the project's release page on GitHub whose name "
+        "matches what the last command prints (cu, torch, cxx11abi, cp), and install it with pip.",
+        (*built_here(environment, every), run(PYTHON(python.executable or "python"), "-c", _ASK_TORCH)),
+    )
 
 
 def for_this_glibc(environment: Environment, text: str) -> Remedy | None:

@@ -93,7 +93,23 @@ def _other_framework(found: Installed) -> Remedy:
         f"{found.framework.package} has code for this GPU, but the PyTorch that printed the warning does not: the "
         "program uses a different one. Run the command with the program's own Python: it prints where its PyTorch is "
         "and which GPUs it has code for. Then switch to the environment with the other one.",
-        (run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD),),
+        (_where(found),),
+    )
+
+
+def _where(found: Installed) -> Command:
+    return run(PYTHON(found.python.executable or "python"), "-c", _ASK_BUILD)
+
+
+def other_build_ran(found: Installed, given: Remedy) -> Remedy:
+    """`given` puts the build that is named where a different one of the same framework ran, and printed its list."""
+    return Remedy(
+        f"The list that was printed is not that of {found.framework.package}, which has code for this GPU: a different "
+        "build is in use, such as one that pip took from the default index. The first command, run with the program's "
+        "own Python, prints where its build is, its version, and its GPUs. If it is in another environment, switch to "
+        f"the one that has {found.framework.package}. Otherwise install that build over it, with the same Python: the "
+        "other commands do.",
+        (_where(found), *given.steps),
     )
 
 
@@ -145,10 +161,10 @@ def of_ollama(environment: Environment, capability: str) -> Remedy:
     )
 
 
-def compiled_program(environment: Environment, capability: str, *, told: bool) -> Remedy | None:
+def compiled_program(environment: Environment, capability: str, *, told: bool, newer: bool = False) -> Remedy | None:
     """The remedy for a program with builds of its own, None for one that is run by a framework.
 
-    `told`: a framework is named.
+    `told`: a framework is named; `newer`: it is the GPU that is too new for the build.
     """
     programs, number = managers(environment), capability.replace(".", "")
     if "koboldcpp" in programs:
@@ -180,16 +196,24 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
     if "ollama" in programs:
         return of_ollama(environment, capability)
     if "llama.cpp" in programs or not told:
-        return _from_source(environment, capability, number)
+        return _from_source(environment, capability, number, newer=newer)
     return None
 
 
-def _from_source(environment: Environment, capability: str, number: str) -> Remedy:
-    """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
-    ready = (
-        "If you downloaded the program, use another build of it: if its release offers several, the one for an older "
-        "CUDA or without a CUDA version in its name; otherwise, a release whose notes list this GPU."
+def _ready_made(number: str, *, newer: bool) -> str:
+    """Which other build of a program to download; without the GPU, nobody knows which way to go."""
+    way = "a newer CUDA" if newer else "an older CUDA, or without a CUDA version in its name"
+    if not number:
+        way = "a newer CUDA for a new GPU, for an older one (or without a CUDA version in its name) for an old GPU"
+    return (
+        f"If you downloaded the program, use another build of it: if its release offers several, the one for {way}; "
+        "otherwise, a release whose notes list this GPU."
     )
+
+
+def _from_source(environment: Environment, capability: str, number: str, *, newer: bool) -> Remedy:
+    """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
+    ready = _ready_made(number, newer=newer)
     own = seen(environment, "arch-newer-than-build", "own-flags")
     if not number and (flag := named(own, "only") or named(own, "built")):
         return Remedy(

@@ -217,10 +217,12 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
     ]
     present = gpu_present(environment)
     missed = told or seen(environment, "framework-sees-no-gpu")  # who misses a GPU has one
+    plain = [item for item in items if missed and item not in cpu and _plain_on_arm(environment, matrix, item)]
+    cpu += plain
     other_fails = not missed and len(items) > 1 and bool(seen(environment, "library-release-mismatch"))
     for item in cpu:
         evidence = [
-            item.evidence("cuda", "none"),
+            item.evidence("version", item.framework.version) if item in plain else item.evidence("cuda", "none"),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
         fix = by_conda(environment, matrix, item) or replacement(
@@ -229,9 +231,10 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
         if not missed and idle_beside(environment, item):
             yield skip(f"{item.framework.package} {_CPU_ONLY_TITLE}; {_IDLE}", subject=item.subject, evidence=evidence)
         elif present or missed:
+            of_index = f"The default index's aarch64 wheel of {item.framework.package} {_CPU_ONLY_TITLE}"
             yield fault.found(
                 [*evidence, *message_evidence(environment, missed)],
-                title=f"{item.framework.package} {_CPU_ONLY_TITLE}",
+                title=of_index if item in plain else f"{item.framework.package} {_CPU_ONLY_TITLE}",
                 subject=item.subject,
                 remedy=fix,
                 status=Status.WARN if other_fails else None,  # it is listed beside the one whose import fails
@@ -265,6 +268,19 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
         yield fault.found(message_evidence(environment, told), title=title)
     elif not items:
         yield nothing_to_judge(environment, "framework")
+
+
+def _plain_on_arm(environment: Environment, matrix: Matrix, item: Installed) -> bool:
+    """Whether it is a release of PyTorch that the default index has for aarch64 without CUDA, and nothing tells of
+    another index."""
+    framework, version = item.framework, release(item.framework.version)
+    tagged = "+" in framework.package or framework.rocm or framework.cuda_known or framework.cuda is not None
+    own = [row for row in matrix.builds(framework.name) if row.version == version]
+    if environment.system.architecture.value != "aarch64" or framework.name != "pytorch" or tagged or not own:
+        return False
+    if distribution(item.python, "torch") is None:  # conda has builds of its own
+        return False
+    return not any(row.on_pypi and row.cuda is not None and "aarch64" in row.architectures for row in own)
 
 
 def _other_gpus(item: Installed) -> str:

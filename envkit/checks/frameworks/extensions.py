@@ -16,7 +16,9 @@ from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.bitsandbytes import bitsandbytes
 from envkit.checks.frameworks.builds import bring_release
+from envkit.checks.frameworks.built_here import compiled_again, named_extensions
 from envkit.checks.frameworks.companions import build_of_torch, torch_of
 from envkit.checks.frameworks.installs import (
     distribution,
@@ -63,7 +65,7 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "extension-abi-mismatch", "bitsandbytes", "bnb-setup"):
-        return _bitsandbytes(environment)
+        return bitsandbytes(environment)
     if wheel := _other_abi(environment):
         return wheel
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
@@ -77,24 +79,12 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
         return wheel
     if wanted := _its_torch(environment, matrix):
         return wanted
+    if names := named_extensions(said(environment, "extension-abi-mismatch")):
+        return compiled_again(environment, names)
     return Remedy(
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
         "prints all four. Or rebuild, in this environment, the extension release that the program needs.",
         (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
-    )
-
-
-def _bitsandbytes(environment: Environment) -> Remedy:
-    """Each release holds libraries for the CUDA releases of its time: a newer one has those that an older one lacks."""
-    cuda = named(seen(environment, "extension-abi-mismatch", "bitsandbytes"), "cuda")
-    which = f"no library for CUDA {cuda[:-1]}.{cuda[-1]}" if cuda else "no library for the CUDA of torch"
-    return Remedy(
-        f"The installed bitsandbytes has {which}: install its newest release, which needs no compiler. The second "
-        "command tests it.",
-        (
-            pip(first_python(environment), "install", "--upgrade", "--no-deps", "bitsandbytes"),
-            run(PYTHON(named_python(environment).executable or "python"), "-m", "bitsandbytes"),
-        ),
     )
 
 
@@ -277,6 +267,7 @@ _FOREIGN = Fault(
 
 @check(
     _FOREIGN,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=35,
     any_of=("pythons", "messages"),

@@ -14,7 +14,7 @@ from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.engine.messages import only_shown
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import cuda_works
-from envkit.model import PASTED, Distribution, Environment, FrameworkInstall, MachineKind, Problem, PythonEnvironment
+from envkit.model import Distribution, Environment, FrameworkInstall, MachineKind, Problem, PythonEnvironment
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
 
     A text shows some of them at best.
     """
-    if environment.origin == PASTED:
+    if environment.pasted:
         return skip(f"{SHOWS_NO}{what}", evidence=[Evidence("pythons", Problem.NOT_LOOKED.value)])
     if environment.pythons.known:
         return skip(f"no {what} is installed")

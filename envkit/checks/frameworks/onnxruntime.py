@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, fixed, run
@@ -27,6 +28,7 @@ _LISTED = (
     "onnxruntime-gpu can do everything that onnxruntime can: list only onnxruntime-gpu in the requirements, or the "
     "next installation installs both again."
 )
+_RELEASE = regex(r"\bonnxruntime(?:-gpu)?(?:==| {1,40})(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3})\b")  # of a list
 _WORDS = "Uninstall all of them, then install the GPU package."
 
 
@@ -36,7 +38,8 @@ def one_alone(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, "onnxruntime-two-packages"), *listed)
     removal = fixed("python -m pip uninstall -y onnxruntime onnxruntime-gpu")
     words = f"{_WORDS} {_LISTED}"
-    told = Version.find(named(messages, "version") or "") or next(
+    line = next((match for one in messages if (match := _RELEASE.search(one.text))), None)
+    told = Version.find(named(messages, "version") or (line["version"] if line else "")) or next(
         (release(item.framework.version) for item in installs(environment, "onnxruntime")), None
     )
     rows = matrix.builds("onnxruntime")

@@ -66,8 +66,21 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         "Rebuild the engine from its model, on this GPU and with the TensorRT release that loads it: use trtexec "
         "from exactly that release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program "
-        f"that builds its own engines builds a new one after the old file is deleted.{several}",
+        f"that builds its own engines builds a new one after the old file is deleted.{several}{_raised(environment)}",
         (run("trtexec", *options),) if options else (),
+    )
+
+
+def _raised(environment: Environment) -> str:
+    """The other way where a newer release built the engine: give the one that loads it the same release."""
+    messages = seen(environment, "engine-built-elsewhere", "library-version")
+    have, built = (Version.find(named(messages, name) or "") for name in ("have", "built"))
+    if have is None or built is None or have >= built:
+        return ""
+    return (
+        f" Or keep the engine: it was built by TensorRT {built}, and what loads it is the older {have}. Bring that to "
+        f"{built}, too: for Python, with the wheel in the python directory of TensorRT {built}'s archive, or "
+        f"tensorrt=={built}.* where the package index has it."
     )
 
 
@@ -186,6 +199,7 @@ _OTHER_ENGINE = Fault(
 
 @check(
     _LITE,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=29,
     any_of=("pythons", "messages"),

@@ -10,6 +10,7 @@ from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import said
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import distribution, installs, pip, release
@@ -55,6 +56,13 @@ def _without_avx(environment: Environment) -> Remedy | None:
             "This processor lacks AVX2: download the build for old processors (oldpc) from the project's releases "
             "page, or start this one without it.",
             (fixed("koboldcpp --noavx2"),),
+        )
+    if "disabling GPU support" in said(environment, "cpu-lacks-instructions"):
+        return Remedy(
+            "This release of Ollama turns the GPU off on a processor without AVX (the command then prints nothing). "
+            "Update Ollama: current releases use the GPU without it. In a virtual machine that hides AVX, give it the "
+            "host's CPU model and start it again. If neither is possible, compile Ollama on this machine.",
+            (fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"),),
         )
     item = next(installs(environment, "tensorflow"), None)
     last = limit("tensorflow-without-avx")

@@ -126,6 +126,7 @@ _NUMPY = Fault(
 
 @check(
     _UNFIT,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=30,
     any_of=("pythons", "messages"),
@@ -326,6 +327,7 @@ def _anew(
 
 @check(
     _NUMPY,
+    spares_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=40,
     any_of=("pythons", "messages"),

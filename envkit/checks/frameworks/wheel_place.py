@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.containers.jetson_wheels import OF_BOARDS, jetson_wheel
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import FILE, NAME, PYTHON, VERSION, Command, fixed, run
-from envkit.checks.engine.evidence import known, unseen
+from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
+from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
@@ -23,8 +24,8 @@ from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
 from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
 from envkit.checks.frameworks.other_release import nearest_elsewhere
-from envkit.checks.frameworks.project_python import of_project
-from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
+from envkit.checks.frameworks.project_python import by_the_python_in_its_name, of_project
+from envkit.model import Environment, FrameworkInstall, MachineKind, Message, PythonEnvironment
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
 _OF_SYSTEM = regex(r"(?<![\w.])/(?:usr/)?lib(?:64)?/(?:[\w-]{1,40}/)?libstdc\+\+\.so\.6: version")
 _EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
-_WHEEL = regex(r"[A-Za-z]\w{1,40}-[\w.+]{1,40}-cp(?P<major>[23])(?P<minor>\d{1,2})-\w{2,12}-[\w.]{2,60}\.whl")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -50,7 +50,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(messages, "package") or ""
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
         return _for_this_platform(environment, matrix, messages, package)
-    if by_name := _by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
+    if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name
     if package and framework_by_package(matrix, package) is None:
         return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
@@ -60,6 +60,8 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     builds, version = matrix.builds(name), named(messages, "version") or (named(messages, "spec") or "").strip("=")
     told = Version.find(version) if framework and package in framework.packages else None
     asked = release(listed.version) if listed else told
+    if kind(environment) is MachineKind.JETSON and name in OF_BOARDS:
+        return jetson_wheel(environment, matrix, name, asked)
     exact = [build for build in builds if build.version == asked]
     meant = _meant(framework, asked if exact else None)
     if elsewhere := nearest_elsewhere(environment, matrix, framework, exact):
@@ -83,22 +85,6 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         f"{wanted} The last command prints the command that installs it there.",
         (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
-    )
-
-
-def _by_the_python_in_its_name(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
-    """The file by the Python that its name asks for, unless that is the one which is known to be here."""
-    file = next((match for message in messages if (match := _WHEEL.search(message.text))), None)
-    if file is None:
-        return None
-    wanted = Version.of(int(file["major"]), int(file["minor"]))
-    if any(python.version is not None and python.version.release(2) == wanted for python in judged(environment)):
-        return None
-    return Remedy(
-        f"The file is for Python {wanted} (cp{file['major']}{file['minor']} in its name), but the pip that you ran "
-        "belongs to a different Python: use the right Python's own pip. If it is not installed, create an "
-        f"environment with it (uv venv --python {wanted}), or download the file for your Python.",
-        (run(PYTHON(f"python{wanted}"), "-m", "pip", "install", FILE(file[0])),),
     )
 
 

@@ -19,7 +19,7 @@ from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.nvml_fault import nvml_fault
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.checks.nvidia_driver.xid import xid_messages
-from envkit.model import PASTED, Environment, Gpu, Message, Problem
+from envkit.model import Environment, Gpu, Message, Problem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -123,7 +123,7 @@ def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "
 
 def _named_for_sure(environment: Environment, gpu: Gpu) -> int | str:
     """What `nvidia-smi -i` takes: a text may show only some of a machine's GPUs, and then not their numbers."""
-    return gpu.pci_address if environment.origin == PASTED and gpu.pci_address else gpu.index
+    return gpu.pci_address if environment.pasted and gpu.pci_address else gpu.index
 
 
 @check(

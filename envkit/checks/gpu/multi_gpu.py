@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _NO_PEER_GEFORCE = regex(r"GeForce RTX [45]0\d\d")
 _SWITCH = "NCCL_P2P_DISABLE"
+_OF_ANY_CARD = {"peer-unsupported"}  # messages that do not say of which cards they are
 
 
 def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
@@ -103,7 +104,15 @@ def _without_peers(environment: Environment, matrix: Matrix) -> Remedy:
             "sets both.",
             (fixed("export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1"),),
         )
-    return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")
+    if not seen(environment, "geforce-p2p-hang"):
+        return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")
+    return remedy(
+        environment,
+        "Turn peer access off where the program is started (in a container: docker run -e NCCL_P2P_DISABLE=1), and "
+        "start it again; NCCL then goes through host memory. A newer driver and a newer NCCL no longer try peer access "
+        "on cards that lack it.",
+        "no-p2p",
+    )
 
 
 _FEWER_LINKS = "Traffic to and from this GPU has less bandwidth, and all the others wait for it."
@@ -117,9 +126,10 @@ _NO_PEERS = Fault(
 
 
 def _of_other_cards(environment: Environment, matrix: Matrix) -> bool:
-    """Whether every GPU is known by name and none is a GeForce card."""
+    """Whether nothing tells of a GeForce card: the GPUs have other names, or messages alone are known, of any card."""
     names = [gpu.name for gpu in seen_gpus(environment, matrix)]
-    return bool(names) and all(name and "GeForce" not in name for name in names)
+    told = {message.signature.partition("/")[2] for message in seen(environment, "geforce-p2p-hang")}
+    return all(name and "GeForce" not in name for name in names) if names else told <= _OF_ANY_CARD
 
 
 def _exchanging(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
@@ -284,7 +294,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     rank=72,
     tier="N",
     any_of=("gpus", "pci_gpus", "messages"),
-    explained_by=("iommu-translation-hang",),
+    explained_by=("iommu-translation-hang", "shm-too-small"),
     fix="Set NCCL_P2P_DISABLE=1, or update the driver and NCCL.",
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 _NOT_BETWEEN_HOSTS = ("lo", "docker", "br-", "veth", "virbr", "wl")
+_NO_ANSWER = "completion-12"  # the other side does not answer over it
 _RDMA = frozenset({"ibv", "completion", "completion-12"})  # messages of InfiniBand's and RoCE's verbs
 _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
@@ -37,9 +38,10 @@ def _told_interfaces(environment: Environment) -> tuple[str, ...]:
 
 
 def _is_rdma(environment: Environment) -> bool:
-    """Whether every message of a connection that failed is one of InfiniBand or RoCE."""
+    """Whether the connection that failed is one of InfiniBand or RoCE: it is tried when the sockets have connected."""
     messages = seen(environment, "nccl-wrong-interface")
-    return bool(messages) and all(message.signature.rpartition("/")[2] in _RDMA for message in messages)
+    kinds = {message.signature.rpartition("/")[2] for message in messages}
+    return bool(kinds) and (kinds <= _RDMA or _NO_ANSWER in kinds)
 
 
 def _over_rdma(environment: Environment) -> Remedy | None:

@@ -36,7 +36,9 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
             watts=told,
         )
     watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
-    number = "" if watts else " (nvidia-smi -q -d POWER shows the range)"
+    number = (
+        "" if watts else " (the first command shows the range; in place of WATTS, about 70% of the default will do)"
+    )
     return remedy(
         environment,
         f"Lower the power limit and see whether the machine stays up{number}; the limit lasts until the next restart. "

@@ -92,8 +92,9 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise there would be "
-        "no display driver. To undo it, remove the file that it writes.",
+        f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise "
+        "there would be no display driver. If it finds no module, skip the rest and install the driver (on Ubuntu: "
+        "sudo ubuntu-drivers install), whose packages block nouveau. To undo it, remove the file that it writes.",
         "block-nouveau",
         "initramfs",
         "reboot",

@@ -60,6 +60,33 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
     )
 
 
+def by_its_error(environment: Environment) -> Remedy | None:
+    """The remedy where the text itself has what make.log would tell: the compiler's error, or DKMS' own words."""
+    mainline = named(seen(environment, "dkms-build-failed", "detail-mainline"), "kernel")
+    if mainline:
+        return remedy(
+            environment,
+            f"{mainline} is a mainline kernel, which the distribution's driver packages are not made for. Install the "
+            "distribution's own kernel, and choose it in the boot menu at the restart. There, complete the packages "
+            "(sudo dpkg --configure -a), and remove the mainline kernel, so that it does not become the default again.",
+            "own-kernel",
+        )
+    errors = seen(environment, "dkms-build-failed", "detail-interface")
+    if not errors:
+        return None
+    version = named(errors, "version")
+    which = f"driver {version}" if version else "this driver"
+    of_guests = " It is the driver of a vGPU host: newer ones come with newer releases of NVIDIA's vGPU software."
+    return Remedy(
+        f"The compiler's error shows that the sources of {which} do not fit this kernel: what they call has changed in "
+        "it since, so another compiler or a second try does not help. Boot an older kernel, from before the change, "
+        "and keep it (the second command lists those that are installed; a fresh installation may have to install "
+        "one), or install a newer release of the driver, or a patch of it that is made for this kernel: one for "
+        f"another kernel does not do.{of_guests if version and 'vgpu' in errors[0].text else ''}",
+        (fixed("uname -r"), fixed("ls -l /lib/modules")),
+    )
+
+
 def by_operator(environment: Environment, matrix: Matrix) -> Remedy:
     """Another release of the driver in the GPU operator's own container."""
     return remedy(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.base.versions import Version
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.findings import Evidence
-from envkit.model import PASTED, CallResult, Environment, MachineKind, Observed
+from envkit.model import CallResult, Environment, MachineKind, Observed
 from envkit.tables.codes import error_codes
 
 _NOBODY_THERE = ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED")
@@ -61,7 +61,7 @@ def has_library(environment: Environment, name: str) -> bool | None:
     if observed.known:
         own = (library for library in observed.get() if not library.stub and not library.compat)
         there = any(library.name.startswith(name) for library in own)
-        return there or (None if environment.origin == PASTED else False)
+        return there or (None if environment.pasted else False)
     if environment.driver.user_space.known:
         return True
     return False if observed.absent else None

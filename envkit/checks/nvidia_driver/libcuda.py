@@ -16,7 +16,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
-from envkit.model import PASTED, DriverLibrary, Environment
+from envkit.model import DriverLibrary, Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -145,7 +145,7 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
         yield unknown(
             "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
         )
-    elif library.compat and environment.origin == PASTED and cuda_works(environment):
+    elif library.compat and environment.pasted and cuda_works(environment):
         yield ok("CUDA starts with what the text shows", evidence=[known(environment, "driver.cuda_init")])
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])

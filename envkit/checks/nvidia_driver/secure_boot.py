@@ -32,6 +32,15 @@ _STOPS = "Rebooting stops everything running on the machine."
 _BY_DKMS = "If the driver is NVIDIA's own, not RPM Fusion's, DKMS signs it: import /var/lib/dkms/mok.pub instead."
 
 
+_OF_AN_IMAGE = Remedy(
+    "The modules of this image are signed with the project's key, and the image has a command that enrolls it; the key "
+    "that an installer offers can be an older one. To get a picture first, turn Secure Boot off in the firmware setup "
+    "and boot. Run the commands; MokManager comes up during the reboot: choose Enroll MOK, and enter the password "
+    "universalblue. Then turn Secure Boot on again. The image has the driver: install and build nothing.",
+    (fixed("ujust enroll-secure-boot-key"), fixed("sudo systemctl reboot")),
+)
+
+
 def _signed(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         return without_secure_boot(environment)
@@ -45,6 +54,8 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
             f"install shim and enroll the key. {_STOPS}",
             (fixed("sudo systemctl reboot --firmware-setup"),),
         )
+    if seen(environment, "secure-boot-unsigned-module", "detail-own-image"):
+        return _OF_AN_IMAGE
     fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names
     if "akmods" in names or fedora:
         other = "" if "akmods" in names else f" {_BY_DKMS}"
@@ -86,7 +97,10 @@ _UNSIGNED = Fault(
     elsewhere=NO_OWN_DRIVER,
     fix="Sign the module and enroll its key, use the distribution's signed modules, or disable Secure Boot.",
     explained_by=("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed"),
-    references=threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
+    references=(
+        *threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
+        "https://docs.bazzite.gg/General/Installation_Guide/secure_boot/",
+    ),
 )
 def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """With Secure Boot on, the driver's module is signed with an enrolled key.

@@ -18,7 +18,7 @@ from envkit.checks.gpu.gpus import all_work, seen_gpus
 from envkit.checks.gpu.seat import seat_words
 from envkit.checks.nvidia_driver.driver_state import answered, loaded
 from envkit.checks.nvidia_driver.xid_remedies import look_at_log, off_the_bus, reset_or_reboot
-from envkit.model import PASTED, Environment, Message, PciGpu
+from envkit.model import Environment, Message, PciGpu
 from envkit.tables.codes import Xid, xids
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Out
 
 def _acute(environment: Environment, row: Xid) -> bool:
     """Whether the driver asks for a reset, or somebody pasted a log with an error of the hardware to ask about it."""
-    asked_about = environment.origin == PASTED and row.kind in ("firmware", "memory", "link", "hardware", "driver")
+    asked_about = environment.pasted and row.kind in ("firmware", "memory", "link", "hardware", "driver")
     return asked_about or bool(seen(environment, _OTHER.id, "recovery"))
 
 

@@ -33,6 +33,8 @@ _OF_ALL = regex(r"[#$>❯] ?(?:sudo )?nvidia-smi --query-gpu[= ][a-z0-9_.,]{2,40
 @reader("nvidia-smi --query-gpu")
 def read(text: Text) -> Iterator[Clue]:
     """One GPU per line below a header that holds only known query names, or below the command that asks for them."""
+    if not (text.may_hold("noheader") or any(map(text.may_hold, _KNOWN))):
+        return
     offset = 0
     columns: list[str] = []
     before = ""

@@ -39,6 +39,9 @@ _DRIVER = regex(
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
+_OFFERED = regex(  # a list of drivers that could be installed: ubuntu-drivers, apt-cache search, apt's candidate
+    r"nvidia-driver-\d{3}[\w-]{0,20} - distro |\brecommended$|^nvidia-driver-\d{3}[\w-]{0,20}(?:,| - |:$)|Candidate:"
+)
 _DRIVER_WORDS = (
     *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", "райвер", " the ", "TX"),
     *("node", "host", "machine", "server", "cluster", "card"),
@@ -55,6 +58,7 @@ _NEEDED = regex(  # `Blender wants at least driver 470`
 _LIMIT = regex(
     r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
 )
+_CUDA_OF = regex(r"\bused to (?:compile|build)\s{1,4}$")  # `… the version that was used to compile PyTorch (11.7)`
 _PACKAGE = regex(
     r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
     r"b|jax|JAX|TF|tf"
@@ -187,6 +191,7 @@ def _driver(text: Text) -> Iterator[Clue]:
         match
         for match in _matches(text, _DRIVER, *_DRIVER_WORDS)
         if not _NEEDED.search(text.whole, max(match.start() - 40, 0), match.start())
+        and not _OFFERED.search(text.line_at(match.start()))
     ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
@@ -229,7 +234,7 @@ def _compilers(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Clue]:
     said: dict[str, list[Package]] = {}
     for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
-        if _of_another(text, match.start()):
+        if _of_another(text, match.start()) or _CUDA_OF.search(text.whole, max(match.start() - 40, 0), match.start()):
             continue
         name = normalized(match["name"])
         name = _NAMES.get(name, name)

@@ -58,7 +58,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_INCOMPATIBLE, "with CUDA capability sm_", lines=5):
         yield from _gpu(0, match["name"], ComputeCapability.parse(match["sm"]), match.start())
     for match in text.matches(_SUPPORTS, "supports CUDA capabilities", lines=20):
-        yield _arch_list(re.findall(r"sm_(\d{2,3}[af]?)", match["names"]), match.start())
+        yield _whole_list(match["names"], match.start())
     for match in text.matches(_OLD_GPU, "which is of"):
         yield from _gpu(int(match["index"]), match["name"], ComputeCapability.parse(match["capability"]), match.start())
     for match in text.matches(_BUILT, "this version of PyTorch was built for", lines=24):
@@ -78,7 +78,18 @@ def _gpu(index: int, name: str, capability: ComputeCapability, offset: int) -> I
 
 
 def _arch_list(names: list[str], offset: int) -> Clue:
-    return Framework("pytorch", {"sm_arch_list": tuple(ComputeCapability.parse(name) for name in names)}, offset)
+    return Framework("pytorch", {"sm_arch_list": _capabilities(names)}, offset)
+
+
+def _whole_list(names: str, offset: int) -> Clue:
+    """All that the build holds code for: PyTorch lists its PTX (`compute_70`) beside its binaries, if it has any."""
+    binary, ptx = (re.findall(rf"{kind}_(\d{{2,3}}[af]?)", names) for kind in ("sm", "compute"))
+    values = {"sm_arch_list": _capabilities(binary), "ptx_arch_list": _capabilities(ptx)}
+    return Framework("pytorch", values, offset)
+
+
+def _capabilities(names: list[str]) -> tuple[ComputeCapability, ...]:
+    return tuple(ComputeCapability.parse(name) for name in names)
 
 
 def _driver_cuda(text: Text) -> Iterator[Clue]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from envkit.fleet.model import FleetReport, HostResult, State
-from envkit.fleet.report import is_node, unproven
+from envkit.fleet.report import in_doubt, is_node
 from envkit.render.reports import Look
 
 _HEAD = """#!/bin/sh
@@ -31,7 +31,7 @@ def report(fleet: FleetReport, look: Look) -> str:
 
 
 def _lines(fleet: FleetReport) -> Iterator[str]:
-    open_ones = unproven(fleet)
+    open_ones = in_doubt(fleet)
     for host in fleet.hosts:
         if not is_node(host.name):
             continue
