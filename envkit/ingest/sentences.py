@@ -15,7 +15,8 @@ _ENDS = regex(r"[.!?;](?=[\s\"')]|$)|[。？！；]|\n\s{0,8}\n")
 _CHOICE = regex(
     r"(?:^|[\s,(])(?:should I|shall I|do I (?:have|need) to|must I|can I (?:use|install|run|get)|could I"
     r"|would (?:it|that|a|an|the)|which (?:one|version|driver|CUDA)|is it (?:possible|enough|about|because)"
-    r"|is (?:there|this|that) a|muss ich|soll ich|dois-je|faut-il|debo|tengo que|нужно ли|надо ли)",
+    r"|is (?:there|this|that) a|muss ich|soll ich|dois-je|faut-il|debo|tengo que|нужно ли|надо ли)"
+    r"|^\s{0,8}or (?:just |maybe |even )?(?:an?|the|some|another|with|on|should|would|is it)\b",
     re.IGNORECASE,
 )
 _DENIAL = regex(
@@ -124,6 +125,12 @@ _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
     r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
     r"(?: that| of| about)? {0,2}[\x22'`“]$",
+    re.IGNORECASE,
+)
+_OLD_CODE = regex(  # `In host_defines.h of 8.0.44, the check was: "…"`: what an older release's own file says
+    r"(?<![\w/\\])[\w-]{2,30}\.(?:h|hpp|cuh|py|cmake|sh)\b(?:(?!error|fehler|erreur|ошибк|[\n:]).){0,80}?"
+    r"\b(?:was|used to (?:be|have|say)|was there|был[аои]?|war|stand|était|era|estaba)(?![^\W\d_])"
+    r"(?:(?!error|fehler|erreur|ошибк|[\n:]).){0,30}:\s{1,6}(?:#\s{0,3}error\s{0,3}-{0,2}\s{0,3})?$",
     re.IGNORECASE,
 )
 _NOT_OWNED = regex(  # what is asked before a purchase is told of no machine
@@ -236,6 +243,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
+        return True
+    if _OLD_CODE.search(text.whole, max(start - 3 * _SHORT, 0), start):
         return True
     if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
         return True

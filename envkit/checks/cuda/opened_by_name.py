@@ -66,6 +66,12 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
     advice = f"Remove CUDA directories from LD_LIBRARY_PATH; if that does not help: {_WHEELS[0].lower()}{_WHEELS[1:]}"
+    if seen(environment, "jax-library-load", "dnn-missing"):
+        advice = (
+            "CUDA was found, but cuDNN was not. pip install 'jax[cuda12]' brings it along; a jaxlib that uses the CUDA "
+            "of the system needs the cuDNN for that CUDA, installed by NVIDIA's guide, with its directory on the "
+            "loader's path. If it is there, the GPU's memory may be full. With the wheels:"
+        )
     given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
     return Remedy(given.advice, (*dropping(environment, taken_from_path(environment), "cuda"), *given.steps))
 

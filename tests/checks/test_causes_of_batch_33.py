@@ -1,0 +1,121 @@
+"""The kinds of causes that batch 33 missed or named wrongly: on other machines, in other words, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.remedies_given import REPORTS
+from tests.checks.test_causes_of_the_eighth import first_failure
+from tests.checks.test_remedies_suited import told
+
+_SYMBOL = "ImportError: /opt/venv/lib/python3.10/site-packages/my_ops.so: undefined symbol: "
+_ROOT = 'root = "/run/nvidia/driver"'
+_NO_NVML = "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1"
+_TRT = "ImportError: libnvinfer.so.7: cannot open shared object file: No such file or directory"
+_GNU = "#error -- unsupported GNU version! gcc versions later than 9 are not supported!"
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        ("libstdcxx-too-old", f"{_SYMBOL}_ZSt28__throw_bad_array_new_lengthv"),
+        ("libstdcxx-too-old", f"{_SYMBOL}_ZSt21ios_base_library_initv"),
+        ("libstdcxx-too-old", f"{_SYMBOL}__cxa_call_terminate"),
+        ("kernel-headers-missing", "nvidia-open-dkms got installed but there were no headers, nothing was built"),
+        ("dkms-build-failed", "On kernel 6.12, DKMS could not compile the nvidia module, 535.183.01"),
+        (
+            "dkms-build-failed",
+            "run-parts: /etc/kernel/header_postinst.d/dkms exited with return code 11\n"
+            "dpkg: error processing package linux-headers-6.12.9-amd64, nvidia-legacy-390xx-kernel-dkms is installed",
+        ),
+        ("cudnn-older-than-build", "caffe 编译报错，cudnn 版本太旧"),
+        ("cudnn-older-than-build", "TensorFlow 2.9 bricht ab: cuDNN ist zu alt"),
+        ("jax-library-load", "jax 0.2: RuntimeError: Unimplemented: DNN library is not found."),
+        (
+            "several-toolkits-in-path",
+            "import cupy fails with a DLL error. Windows 10, both CUDA versions are installed.",
+        ),
+        (
+            "wsl-container-toolkit-too-old",
+            "compose on WSL: [TRT] [W] Unable to determine GPU memory usage: named symbol not found",
+        ),
+        (
+            "jetson-container-of-other-release",
+            "docker: Error response from daemon: manifest for dustynv/ros:humble-pytorch-r35.5.0 not found: "
+            "manifest unknown",
+        ),
+        ("jetson-container-of-other-release", f"Xavier NX, docker run: {_TRT}\ndpkg: TensorRT 8.2.1 on the host"),
+        ("toolkit-root-elsewhere", f"{_NO_NVML}\n[nvidia-container-cli]\n{_ROOT}"),
+        ("driver-capabilities-missing", "Unreal in a container: no Vulkan ICD found, nvidia-smi works"),
+        ("cuda-visible-devices-invalid", "os.environ['CUDA_VISIBLE_DEVICES'] = '3' in main.py, it finds no GPU"),
+        ("bad-cuda-env-vars", "'CMAKE_ARGS' is not recognized as an internal or external command, llama-cpp-python"),
+        (
+            "bad-cuda-env-vars",
+            "\"CUDA_VISIBLE_DEVICES\": 'CUDA_VISIBLE_DEVICES' 不是内部或外部命令，也不是可运行的程序",
+        ),
+        ("bad-cuda-env-vars", "I set CUDA_VISIBLE_DEVICE=1 and it still runs on GPU 0"),
+        ("torch-replaced-by-dependency", "mamba install faiss: it replaces pytorch with the cpu build"),
+        ("libcuda-stub-loaded", "The build box has only the CUDA stubs; torch.cuda.is_available() crashes"),
+        ("cuda-architecture-not-chosen", "nvcc fatal   : Unsupported gpu architecture 'compute_91'"),
+        ("toolkit-dropped-arch", "nvcc fatal   : Unsupported gpu architecture 'compute_35'"),
+        ("codec-not-on-gpu", "[hevc_nvenc @ 0x55e0] 10 bit encode not supported, GTX 960"),
+        ("codec-not-on-gpu", "[av1_cuvid @ 0x7f10] Codec av1_cuvid is not supported. (GTX 1660)"),
+        ("arch-dropped-by-framework", "2 x Tesla K20Xm: no kernel image is available for execution on the device"),
+        ("gcc-too-new-for-nvcc", f"host_config.h has this error:\n{_GNU}"),
+        ("toolkit-missing", "编译 flash-attn 报错，nvcc 找不到"),
+    ],
+)
+def test_the_cause_is_named(cause: str, text: str) -> None:
+    assert first_failure(text) == cause
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g++ prints _ZSt28__throw_bad_array_new_lengthv when I demangle with c++filt",
+        "nvidia-dkms was built; the response has no headers",
+        "DKMS cannot build the module vboxdrv of virtualbox, the nvidia module loads, kernel 6.12",
+        "cuDNN 版本是 8.9，训练正常，theano 可以用",
+        "Two CUDA versions are installed for different projects, import tensorflow works and the GPU is used",
+        "In WSL docker works, [TRT] [I] Init CUDA: CPU +12, GPU +0",
+        "docker pull dustynv/jetson-inference:r32.7.1 is done, the image runs",
+        f"the GPU operator's driver container is ready, {_ROOT}, pods get their GPU",
+        "docker: vulkaninfo lists the NVIDIA Vulkan driver",
+        "os.environ['CUDA_VISIBLE_DEVICES'] = '1' picks the second card, as it should",
+        "On Windows I use set CUDA_VISIBLE_DEVICES=0 and then python train.py",
+        "CUDA_VISIBLE_DEVICES=1 python train.py uses the second card",
+        "conda install openblas leaves pytorch at the cuda build",
+        "The image links against the stubs while it is built, and at run time the driver's libcuda is found",
+        "[hevc_nvenc @ 0x55e0] encoder initialized, 10 bit",
+        "In host_defines.h of CUDA 9.0 the check was:\n#error -- unsupported GNU version! gcc versions later than 6",
+        "В host_config.h из 9.0 проверка была:\n#error -- unsupported GNU version! gcc versions later than 6",
+        "K20Xm for sale. Or a Jetson Nano?",
+    ],
+)
+def test_what_only_looks_like_it_is_no_failure(text: str) -> None:
+    assert first_failure(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("report", "check", "parts", "without"),
+    [
+        ("05", "cuda-architecture-not-chosen", ["compute_20", "sm_21"], ["envkit install"]),
+        ("07", "dkms-build-failed", ["nvidia-tesla-418-kernel-dkms", "nvidia-detect"], ["--purge '*nvidia*'"]),
+        ("13", "jax-library-load", ["cuDNN"], []),
+        ("15", "several-toolkits-in-path", ["Path", "where"], ["rm -rf", "LD_LIBRARY_PATH"]),
+        ("22", "jetson-container-of-other-release", ["dustynv/jetson-inference:r32.7.1"], ["autotag"]),
+        ("23", "jetson-container-of-other-release", ["libnvinfer", "JetPack"], ["l4t-pytorch"]),
+        ("25", "toolkit-root-elsewhere", ["driver.enabled=false", "ldconfig.real"], ["apt-get"]),
+        ("26", "driver-capabilities-missing", ["graphics", "icd.d"], []),
+        ("27", "cuda-visible-devices-invalid", ["delete that line"], ["sed -i"]),
+        ("29", "bad-cuda-env-vars", ["set CUDA_VISIBLE_DEVICES=", "$env:"], ["export"]),
+        ("30", "bad-cuda-env-vars", ["CUDA_VISIBLE_DEVICES", "grep -rnw CUDA_VISIBLE"], []),
+        ("38", "codec-not-on-gpu", ["RTX 40", "h264_nvenc"], ["apt-get"]),
+        ("46", "libstdcxx-too-old", ["conda install", "$CONDA_PREFIX/lib"], ["apt-get"]),
+    ],
+)
+def test_the_fix_is_that_of_the_machine(report: str, check: str, parts: list[str], without: list[str]) -> None:
+    given = told((REPORTS / f"batch-33/b33-{report}.txt").read_text(), check)
+    said = "\n".join((given.advice, *given.commands))
+    assert [part for part in parts if part not in said] == []
+    assert [part for part in without if part in said] == []
