@@ -15,6 +15,7 @@ _FINDS_ITSELF = (
     "Unset the variable, here and where it is set permanently: Numba finds the driver's library (libcuda.so.1, on "
     "Windows nvcuda.dll) by itself. cudart is the runtime, a different library."
 )
+_OF_LINUX = ("linux-way", "set-and-program", "powershell", "powershell-abroad", "command-unknown")
 _FIRST = fixed("set CUDA_VISIBLE_DEVICES=0")
 
 
@@ -28,7 +29,7 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             remedy=Remedy(_FINDS_ITSELF, (run("unset", "NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER"),)),
             status=Status.FAIL,
         )
-    elif wrong := seen(environment, fault.id, "linux-way", "set-and-program"):
+    elif wrong := seen(environment, fault.id, *_OF_LINUX):
         name = named(wrong, "name") or named(wrong, "term") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
@@ -43,7 +44,16 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             ),
             status=Status.FAIL,
         )
-    elif wrong := seen(environment, fault.id, "misspelled"):
+    elif wrong := seen(environment, fault.id, "blanks"):
+        name = named(wrong, "name") or "NAME"
+        yield fault.found(
+            message_evidence(environment, wrong),
+            title=f"{name} is set with blanks around the equals sign",
+            impact="The shell takes the name for a command, and the variable is not set.",
+            remedy=Remedy(f"Write {name}=VALUE without blanks, in front of the command or after export."),
+            status=Status.FAIL,
+        )
+    elif wrong := seen(environment, fault.id, "misspelled", "misspelled-shown"):
         name = named(wrong, "name") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
