@@ -79,7 +79,7 @@ def _without(target: str, places: tuple[Command, ...]) -> Remedy:
     """Its neighbor, for the cards of Fermi that have only a binary target; otherwise the GPU's own."""
     if target == _BINARY_ALONE:
         return Remedy(
-            "Compute capability 2.1 has a target for binary code, sm_21, and none of its own for PTX: write compute_20 "
+            "These cards have a target for binary code, sm_21, and none of their own for PTX: write compute_20 "
             "where the build writes compute_21 (-gencode arch=compute_20,code=sm_21). A build that makes the name from "
             "the card's compute capability has to round it down. The last toolkits for these cards are those of CUDA 8."
         )

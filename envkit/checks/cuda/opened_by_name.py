@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _WHEELS = "Install the libraries as wheels."
+_KEEP_COLAB_S = (
+    "Colab's CUDA libraries fit the TensorFlow that Colab comes with, and the older release finds none of its own: "
+    "keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package that "
+    "accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its own "
+    "container image (tensorflow/tensorflow:VERSION-gpu) on a machine of yours."
+)
 _CONDA_TOOLKITS = ("cudatoolkit", "cuda-toolkit", "cuda-runtime", "cuda-cudart")
 _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
@@ -42,6 +48,9 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     item = next(installs(environment, "tensorflow"), None)
     printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")
+    told = named(seen(environment, "tf-cannot-dlopen", "told-older-on-colab"), "version")
+    if told and (older := Version.find(told)) and older.release(2) < limit("tensorflow-with-wheels"):
+        return Remedy(_KEEP_COLAB_S)
     there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
     blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
     if there is not None and blind:

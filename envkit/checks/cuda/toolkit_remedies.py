@@ -120,8 +120,8 @@ def mixed_toolkits(environment: Environment) -> tuple[str, str, Remedy]:
 def _version_of_package(environment: Environment) -> Remedy:
     """The CUDA whose number the package has in its name, first where libraries are looked for."""
     which = (
-        "Have the CUDA version that the package was built for (its name or its release notes have the number: cu90 is "
-        "for CUDA 9.0) come first where libraries are looked for"
+        "Have the CUDA version that the package was built for (its name or its release notes have the number, "
+        "such as cu92) come first where libraries are looked for"
     )
     if on_windows(environment):
         return Remedy(
