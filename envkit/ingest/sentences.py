@@ -108,6 +108,12 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
+_SAW = regex(r"\b(?:read|heard|saw|seen) (?:about |of )?[\x22'`“]?$", re.IGNORECASE)
+_SOMEWHERE = regex(  # `I read "…" somewhere`, `I saw "…" in a blog`
+    r"[\x22'`”]? {0,2}(?:somewhere|in (?:an?|some|another) (?:blog|forum|documentation|FAQ|README|thread|post|article"
+    r"|guide|wiki)\b)",
+    re.IGNORECASE,
+)
 _MEANT_TO = regex(
     r"[^\n]{0,120}\((?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
     re.IGNORECASE,
@@ -229,6 +235,13 @@ def at_last(text: Text, start: int) -> bool:
     return _SINCE_THEN.search(words[:place]) is not None
 
 
+def _of_elsewhere(text: Text, start: int, end: int) -> bool:
+    """Whether it is quoted from a file of an older release, or from what somebody read."""
+    first = max(start - 3 * _SHORT, 0)
+    seen = _SAW.search(text.whole, first, start) and _SOMEWHERE.match(text.whole, end, end + _SHORT)
+    return seen is not None or _OLD_CODE.search(text.whole, first, start) is not None
+
+
 def denied(text: Text, start: int, end: int) -> bool:
     """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
     if of_others(text, start):
@@ -244,7 +257,7 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True
-    if _OLD_CODE.search(text.whole, max(start - 3 * _SHORT, 0), start):
+    if _of_elsewhere(text, start, end):
         return True
     if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
         return True

@@ -63,6 +63,30 @@ _GNU = "#error -- unsupported GNU version! gcc versions later than 9 are not sup
         ("arch-dropped-by-framework", "2 x Tesla K20Xm: no kernel image is available for execution on the device"),
         ("gcc-too-new-for-nvcc", f"host_config.h has this error:\n{_GNU}"),
         ("toolkit-missing", "编译 flash-attn 报错，nvcc 找不到"),
+        ("bad-cuda-env-vars", "Jobs always use the same card: echo $CUDA_VISABLE_DEVICES prints 0"),
+        ("bad-cuda-env-vars", "ObjectNotFound: (NCCL_DEBUG=INFO:String) [], CommandNotFoundException"),
+        ("bad-cuda-env-vars", "无法将“CUDA_VISIBLE_DEVICES=0”项识别为 cmdlet、函数、脚本文件或可运行程序的名称。"),
+        ("bad-cuda-env-vars", "CUDA_VISIBLE_DEVICES is not a command at my Windows prompt. What do I install?"),
+        ("bad-cuda-env-vars", "bash: CUDA_VISIBLE_DEVICES: command not found"),
+        ("bad-cuda-env-vars", "C:\\work>set CUDA_VISIBLE_DEVICES=1 python train.py\nC:\\work>"),
+        (
+            "kernel-headers-missing",
+            "linux-lts with nvidia-dkms, the lts headers were not installed and there's no module",
+        ),
+        ("libcudart-missing", "import mxnet (mxnet-cu101) ends in OSError: [WinError 126]"),
+        ("libcudart-missing", "cupy on Windows: ImportError: DLL load failed while importing device: module not found"),
+        (
+            "windows-runtime-missing",
+            "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: not found",
+        ),
+        ("tf-cannot-dlopen", "Colab, pip install tensorflow==2.11: the GPU isn't found, no GPU in the list"),
+        ("driver-too-old-for-runtime", "训练都在 cpu 上跑，提示 driver 版本太低，torch 2.1"),
+        ("codec-not-on-gpu", "MX250: [h264_nvenc @ 0x1] OpenEncodeSessionEx failed: unsupported device (2)"),
+        (
+            "cpu-only-wheel",
+            "I log in from my MacBook Pro to a server with an A100. Torch not compiled with CUDA enabled",
+        ),
+        ("jax-library-load", 'I saw "DNN library is not found" in the log of our jax job'),
     ],
 )
 def test_the_cause_is_named(cause: str, text: str) -> None:
@@ -90,6 +114,17 @@ def test_the_cause_is_named(cause: str, text: str) -> None:
         "In host_defines.h of CUDA 9.0 the check was:\n#error -- unsupported GNU version! gcc versions later than 6",
         "В host_config.h из 9.0 проверка была:\n#error -- unsupported GNU version! gcc versions later than 6",
         "K20Xm for sale. Or a Jetson Nano?",
+        "echo $CUDA_VISIBLE_DEVICES prints 0, jobs use that card",
+        "CUDA_VISIBLE_DEVICES is a variable that Windows programs read as well",
+        "C:\\work>set CUDA_VISIBLE_DEVICES=1\nC:\\work>python train.py\nusing cuda:0",
+        "C:\\work>set CUDA_VISIBLE_DEVICES=1 && python train.py\nusing cuda:0",
+        "linux-lts, the lts headers are installed, dkms built the nvidia module",
+        "In Colab: !pip install tensorflow==2.15.0, the GPU is listed",
+        "GTX 1080 Ti, HandBrake: No NVENC capable devices found, other programs encode on it",
+        "[h264_cuvid @ 0x6] Codec h264_cuvid is not supported. RTX 3050 Ti",
+        "MacBook Pro 16in, AssertionError: Torch not compiled with CUDA enabled",
+        "macOS, AssertionError: Torch not compiled with CUDA enabled. With --cpu it is slow.",
+        'Does jax need cuDNN? I read "DNN library is not found" somewhere.',
     ],
 )
 def test_what_only_looks_like_it_is_no_failure(text: str) -> None:
