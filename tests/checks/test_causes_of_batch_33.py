@@ -48,7 +48,8 @@ _GNU = "#error -- unsupported GNU version! gcc versions later than 9 are not sup
         ("toolkit-root-elsewhere", f"{_NO_NVML}\n[nvidia-container-cli]\n{_ROOT}"),
         ("driver-capabilities-missing", "Unreal in a container: no Vulkan ICD found, nvidia-smi works"),
         ("cuda-visible-devices-invalid", "os.environ['CUDA_VISIBLE_DEVICES'] = '3' in main.py, it finds no GPU"),
-        ("bad-cuda-env-vars", "'CMAKE_ARGS' is not recognized as an internal or external command, llama-cpp-python"),
+        ("cpu-only-wheel", "'CMAKE_ARGS' is not recognized as an internal or external command, llama-cpp-python"),
+        ("bad-cuda-env-vars", "'TORCH_CUDA_ARCH_LIST' is not recognized as an internal or external command"),
         (
             "bad-cuda-env-vars",
             "\"CUDA_VISIBLE_DEVICES\": 'CUDA_VISIBLE_DEVICES' 不是内部或外部命令，也不是可运行的程序",
