@@ -88,7 +88,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
             r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\bsbatch\b|--gres=gpu\b"
             r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)"
-            r"|\b(?:managed|scheduled|allocated|assigned) (?:by|with|through|via) [Ss](?:lurm|LURM)\b",
+            r"|\b(?:managed|scheduled|allocated|assigned) (?:by|with|through|via) (?:slurm|Slurm|SLURM)\b",
             re.MULTILINE,
         ),
         ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm", "--gres=gpu"),
