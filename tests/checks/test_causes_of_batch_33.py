@@ -82,6 +82,13 @@ _GNU = "#error -- unsupported GNU version! gcc versions later than 9 are not sup
         ),
         ("tf-cannot-dlopen", "Colab, pip install tensorflow==2.11: the GPU isn't found, no GPU in the list"),
         ("driver-too-old-for-runtime", "训练都在 cpu 上跑，提示 driver 版本太低，torch 2.1"),
+        ("bad-cuda-env-vars", "import torch\nos.environ['CUDA_VISIBLE_DEVICES'] = '2'\nIt always takes GPU 0."),
+        ("bad-cuda-env-vars", "os.environ['CUDA_VISIBLE_DEVICES'] has no effect, all GPUs are in use"),
+        (
+            "gcc-too-new-for-nvcc",
+            "nvcc fatal   : The version ('150000') of the host compiler ('clang') is not supported",
+        ),
+        ("docker-no-nvidia-runtime", "k3s: the plugin can't register, the node has no nvidia.com/gpu"),
         ("codec-not-on-gpu", "MX250: [h264_nvenc @ 0x1] OpenEncodeSessionEx failed: unsupported device (2)"),
         (
             "cpu-only-wheel",
@@ -116,6 +123,9 @@ def test_the_cause_is_named(cause: str, text: str) -> None:
         "В host_config.h из 9.0 проверка была:\n#error -- unsupported GNU version! gcc versions later than 6",
         "K20Xm for sale. Or a Jetson Nano?",
         "echo $CUDA_VISIBLE_DEVICES prints 0, jobs use that card",
+        "os.environ['CUDA_VISIBLE_DEVICES'] = '2'\nimport torch\nIt always takes GPU 2, as it should.",
+        "nvcc -ccbin clang: the host compiler clang 14 is supported",
+        "k3s: the node shows nvidia.com/gpu: 1, pods run on it",
         "CUDA_VISIBLE_DEVICES is a variable that Windows programs read as well",
         "C:\\work>set CUDA_VISIBLE_DEVICES=1\nC:\\work>python train.py\nusing cuda:0",
         "C:\\work>set CUDA_VISIBLE_DEVICES=1 && python train.py\nusing cuda:0",

@@ -53,6 +53,20 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             remedy=Remedy(f"Write {name}=VALUE without blanks, in front of the command or after export."),
             status=Status.FAIL,
         )
+    elif wrong := seen(environment, fault.id, "too-late", "told-too-late"):
+        yield fault.found(
+            message_evidence(environment, wrong),
+            title="CUDA_VISIBLE_DEVICES is set in the code, after the framework was imported",
+            impact="The framework reads it when it first asks for GPUs, and does not see a later change.",
+            remedy=Remedy(
+                "Set it in front of the command (CUDA_VISIBLE_DEVICES=1 python SCRIPT), or make it the first line of "
+                "the script that is started, above every import: modules of the project import the framework, too. In "
+                "a notebook, restart the kernel first. The card that is chosen is then cuda:0 in the program; "
+                "nvidia-smi shows which one works.",
+                (fixed("nvidia-smi"),),
+            ),
+            status=Status.FAIL,
+        )
     elif wrong := seen(environment, fault.id, "misspelled", "misspelled-shown"):
         name = named(wrong, "name") or "NAME"
         yield fault.found(
