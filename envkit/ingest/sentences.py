@@ -15,7 +15,8 @@ _ENDS = regex(r"[.!?;](?=[\s\"')]|$)|[。？！；]|\n\s{0,8}\n")
 _CHOICE = regex(
     r"(?:^|[\s,(])(?:should I|shall I|do I (?:have|need) to|must I|can I (?:use|install|run|get)|could I"
     r"|would (?:it|that|a|an|the)|which (?:one|version|driver|CUDA)|is it (?:possible|enough|about|because)"
-    r"|is (?:there|this|that) a|muss ich|soll ich|dois-je|faut-il|debo|tengo que|нужно ли|надо ли)",
+    r"|is (?:there|this|that) a|muss ich|soll ich|dois-je|faut-il|debo|tengo que|нужно ли|надо ли)"
+    r"|^\s{0,8}or (?:just |maybe |even )?(?:an?|the|some|another|with|on|should|would|is it)\b",
     re.IGNORECASE,
 )
 _DENIAL = regex(
@@ -107,6 +108,12 @@ _ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "�
     r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
     re.IGNORECASE,
 )
+_SAW = regex(r"\b(?:read|heard|saw|seen) (?:about |of )?[\x22'`“]?$", re.IGNORECASE)
+_SOMEWHERE = regex(  # `I read "…" somewhere`, `I saw "…" in a blog`
+    r"[\x22'`”]? {0,2}(?:somewhere|in (?:an?|some|another) (?:blog|forum|documentation|FAQ|README|thread|post|article"
+    r"|guide|wiki)\b)",
+    re.IGNORECASE,
+)
 _MEANT_TO = regex(
     r"[^\n]{0,120}\((?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
     re.IGNORECASE,
@@ -124,6 +131,12 @@ _WRITTEN = regex(  # `The README says "…"`, `our FAQ has an entry "…"`
     r"\b(?:readme|docs?|documentation|manual|faq|guide|wiki|tutorial|changelog|release notes?)\b(?: of [\w ]{2,20})?"
     r" (?:says?|said|mentions?|mentioned|warns?|lists?|has an (?:entry|answer)(?: for| on| about)?|describes?)"
     r"(?: that| of| about)? {0,2}[\x22'`“]$",
+    re.IGNORECASE,
+)
+_OLD_CODE = regex(  # `In host_defines.h of 8.0.44, the check was: "…"`: what an older release's own file says
+    r"(?<![\w/\\])[\w-]{2,30}\.(?:h|hpp|cuh|py|cmake|sh)\b(?:(?!error|fehler|erreur|ошибк|[\n:]).){0,80}?"
+    r"\b(?:was|used to (?:be|have|say)|was there|был[аои]?|war|stand|était|era|estaba)(?![^\W\d_])"
+    r"(?:(?!error|fehler|erreur|ошибк|[\n:]).){0,30}:\s{1,6}(?:#\s{0,3}error\s{0,3}-{0,2}\s{0,3})?$",
     re.IGNORECASE,
 )
 _NOT_OWNED = regex(  # what is asked before a purchase is told of no machine
@@ -222,6 +235,13 @@ def at_last(text: Text, start: int) -> bool:
     return _SINCE_THEN.search(words[:place]) is not None
 
 
+def _of_elsewhere(text: Text, start: int, end: int) -> bool:
+    """Whether it is quoted from a file of an older release, or from what somebody read."""
+    first = max(start - 3 * _SHORT, 0)
+    seen = _SAW.search(text.whole, first, start) and _SOMEWHERE.match(text.whole, end, end + _SHORT)
+    return seen is not None or _OLD_CODE.search(text.whole, first, start) is not None
+
+
 def denied(text: Text, start: int, end: int) -> bool:
     """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
     if of_others(text, start):
@@ -236,6 +256,8 @@ def denied(text: Text, start: int, end: int) -> bool:
     if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
+        return True
+    if _of_elsewhere(text, start, end):
         return True
     if _TODO.match(text.line_at(start)) or _EXPECTED.search(text.whole, max(start - 2 * _SHORT, 0), start):
         return True

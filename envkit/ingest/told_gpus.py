@@ -55,10 +55,12 @@ _MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX
 _SERVER = regex(
     r"(?<![\w./:-])(?:NVIDIA |Nvidia |nvidia )?(?:Tesla |tesla )?(?P<name>[VPM]100S?|[AHB][12]00|GH200|GB200|H"
     r"20|H800|A800"
-    r"|L40S?|L20|A10G|A40|A30|A16|K[248]0[mctx]?|M[46]0|P40|RTX A\d{4}|A[456][05]00)(?:s\b)?(?![\w.-]?\d)(?![A"
-    r"-Za-z/])"
+    r"|L40S?|L20|A10G|A40|A30|A16|K[248]0(?:Xm|[mctx])?|M[46]0|P40|RTX A\d{4}|A[456][05]00)(?:s\b)?(?![\w.-]?\d)"
+    r"(?![A-Za-z/])"
 )
-_SMALL = regex(r"\b(?:NVIDIA|Nvidia|nvidia|Tesla|tesla) (?P<name>(?:[TPLKCM]\d{1,4}[mcx]?|A\d{1,2}))\b(?![.:-]\d)")
+_SMALL = regex(
+    r"\b(?:NVIDIA|Nvidia|nvidia|Tesla|tesla) (?P<name>(?:[TPLKCM]\d{1,4}(?:Xm|[mcx])?|A\d{1,2}))\b(?![.:-]\d)"
+)
 _WORKSTATION = regex(
     r"\b(?P<name>Quadro (?:RTX |GV|GP|K|M|P|T)?\d{2,4}\w?|RTX PRO \d{4}|RTX \d{4} Ada|TITAN (?:RTX|Xp|X|V)|Tit"
     r"an (?:RTX|Xp|X|V))\b"

@@ -35,6 +35,10 @@ _LOSSES = {
     "video": "Programs in the container cannot encode or decode video on the GPU.",
     "graphics": "Programs in the container cannot use the GPU through Vulkan, OpenGL, or OptiX.",
 }
+_ICD = (
+    " If Vulkan still finds no driver, the file that names it is missing: add -v "
+    "/usr/share/vulkan/icd.d:/usr/share/vulkan/icd.d:ro (on some hosts, nvidia_icd.json is in /etc/vulkan/icd.d)."
+)
 _REFUSED = Remedy(
     "The host lets containers have only the capabilities that the message lists as allowed. Request only those, or, "
     "if you administer the host, allow more: in /etc/nvidia-container-runtime/config.toml, extend "
@@ -81,8 +85,9 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("find /etc /usr/etc -name nvliblist.conf"),
             ),
         )
+    icd = _ICD if seen(environment, _ID, "vulkan-icd") else ""
     return Remedy(
-        f"{why}, which decide which of its libraries are mounted. They are set when a container is created.",
+        f"{why}, which decide which of its libraries are mounted. They are set when a container is created.{icd}",
         (run("docker", "run", "--gpus", "all", "-e", CAPABILITIES(f"{_VARIABLE}={value}"), "IMAGE"),),
     )
 

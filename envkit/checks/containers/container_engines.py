@@ -204,6 +204,7 @@ _SELINUX = Fault(
         "open-module-on-pre-turing",
         "gpu-fallen-off-bus",
         "operator-driver-beside-host",
+        "toolkit-root-elsewhere",
     ),
     fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),

@@ -71,6 +71,35 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_OTHER_TENSORRT = Remedy(
+    "The image was made for another TensorRT than the board has: until L4T 32, it takes the library from the host. "
+    "Look for a tag or a branch of the project for your JetPack release; or change the image's FROM line to one of "
+    "your L4T release and build it again, engines included. Otherwise, flash the JetPack release that the project "
+    "names. A symlink from one number to the other does not help. The commands print the board's L4T release and its "
+    "TensorRT.",
+    (fixed("cat /etc/nv_tegra_release"), fixed("dpkg -l libnvinfer*")),
+)
+
+
+def _no_such_tag(environment: Environment, wanted: str) -> Remedy:
+    """Another tag of the same image: of the last L4T releases 32, one serves all."""
+    message = next(iter(seen(environment, _OTHER_L4T.id, "manifest")))
+    image, tag = message.values["image_name"], message.values["tag"]
+    last = limit("l4t-32-of-images")
+    if wanted.startswith(f"{last.release(2)}."):
+        other = tag.replace(f"r{wanted}", f"r{last}")
+        return Remedy(
+            f"The image for L4T {last} runs on {wanted}, because the CUDA is the same: use that tag. Newer releases of "
+            "the project's scripts choose it by themselves (git pull), and docker/run.sh takes it with --container.",
+            (run("docker", "pull", IMAGE(f"{image}:{other}")),),
+        )
+    return Remedy(
+        f"Choose a tag that exists, the nearest lower one of the same L4T series: the registry's page of {image} lists "
+        "them. A script that makes the tag from the board's release may know more in a newer version (git pull). If "
+        "there is none for your board, build the image from the project's own Dockerfile."
+    )
+
+
 _OTHER_L4T = Fault(
     "jetson-container-of-other-release",
     "The container's image was made for a different L4T release than this Jetson runs",
@@ -120,8 +149,18 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
     """
     messages = seen(environment, _OTHER_L4T.id)
     image, host = Version.find(named(messages, "image") or ""), environment.system.l4t_release
-    if of_host := seen(environment, _OTHER_L4T.id, "library", "needs-file"):
-        yield _OTHER_L4T.found(message_evidence(environment, of_host))
+    if of_host := seen(environment, _OTHER_L4T.id, "library", "needs-file", "other-tensorrt"):
+        other = seen(environment, _OTHER_L4T.id, "other-tensorrt")
+        yield _OTHER_L4T.found(message_evidence(environment, of_host), remedy=_OTHER_TENSORRT if other else None)
+        return
+    if absent := seen(environment, _OTHER_L4T.id, "manifest"):
+        wanted = named(absent, "wanted") or ""
+        yield _OTHER_L4T.found(
+            message_evidence(environment, absent),
+            title=f"There is no such image for L4T {wanted}",
+            impact="Docker cannot pull it. Images are made for some releases of L4T, not for each.",
+            remedy=_no_such_tag(environment, wanted),
+        )
         return
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:
         return

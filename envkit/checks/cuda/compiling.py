@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
-from envkit.checks.engine.command import CAPABILITY_LIST, TARGETS, export, fixed
+from envkit.checks.engine.command import CAPABILITY_LIST, TARGETS, Command, export, fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -29,11 +29,14 @@ _BEFORE_BUILD = (
     "Set the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot detect it; "
     "then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before the build."
 )
+_BINARY_ALONE = "21"
 _OF_TORCH = ("torch", "arch-list-empty")  # messages of PyTorch's own way to build
 
 
 def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what builds: with the number of the GPU that the text names."""
+    if never := _never(environment):
+        return _without(never, steps(environment, "find-target", number=never))
     owns = sorted({str(own) for _, own in capable_gpus(environment, matrix)})
     numbers = ";".join(own.replace(".", "") for own in owns)
     if seen(environment, _NO_TARGET.id, "visual-studio"):
@@ -75,6 +78,27 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _never(environment: Environment) -> str:
+    """The target that no release of nvcc has; '' where the message names none."""
+    messages = seen(environment, _NO_TARGET.id, "never-there")
+    return named(messages, "virtual") or named(messages, "never") or ""
+
+
+def _without(target: str, places: tuple[Command, ...]) -> Remedy:
+    """Its neighbor, for the cards of Fermi that have only a binary target; otherwise the GPU's own."""
+    if target == _BINARY_ALONE:
+        return Remedy(
+            "These cards have a target for binary code, sm_21, and none of their own for PTX: write compute_20 "
+            "where the build writes compute_21 (-gencode arch=compute_20,code=sm_21). A build that makes the name from "
+            "the card's compute capability has to round it down. The last toolkits for these cards are those of CUDA 8."
+        )
+    return Remedy(
+        f"Take compute_{target} and sm_{target} out of the build's list of architectures, and write the compute "
+        "capability of your GPU, which the first command prints, without the dot. The second finds the place.",
+        (fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"), *places),
+    )
+
+
 _NO_TARGET = Fault(
     "cuda-architecture-not-chosen",
     "The build was not given a GPU architecture to compile for",
@@ -95,7 +119,9 @@ def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> It
 
     Without a GPU, as in docker build, CMake passes on an empty or invalid architecture, and nvcc stops.
     """
-    if reported := _NO_TARGET.reported(environment):
+    never = _never(environment)
+    title = f"The build asks for compute_{never}, which no release of nvcc has" if never else ""
+    if reported := _NO_TARGET.reported(environment, title=title):
         yield reported
     elif build_nvcc(environment) and gpu_present(environment):
         yield ok("builds can detect a GPU", evidence=[known(environment, "nvcc")])

@@ -11,7 +11,7 @@ from envkit.checks.cuda.nvcc_ages import DROPPED, in_place_of_native, no_longer,
 from envkit.checks.cuda.target_remedies import for_target
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, Command, export
+from envkit.checks.engine.command import PATH, Command, export, fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -33,6 +33,11 @@ _NONE_PACKAGED = (
     " Neither this system's archive nor conda-forge has it: build in a container of a release that has it, such as an "
     "nvidia/cuda image of this toolkit with devel in its tag."
 )
+_BY_GCC = (
+    "Each release of nvcc accepts only some releases of Clang. Let nvcc use GCC, which can stay beside Clang: the rest "
+    "of the project is still compiled with Clang. For CMake, the option below names it; for nvcc itself, -ccbin g++. "
+    "Use a fresh build directory. If that GCC is refused as well, the message then says which one is accepted."
+)
 _MSVC = "msvc"  # the message of nvcc on Windows
 _DEAF = (
     " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; it takes the gcc "
@@ -43,6 +48,8 @@ _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
 def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, "gcc-too-new-for-nvcc", "clang", "clang-version"):
+        return Remedy(_BY_GCC, (fixed("cmake -B build -DCMAKE_CUDA_HOST_COMPILER=/usr/bin/g++"),))
     refused_msvc = seen(environment, "gcc-too-new-for-nvcc", _MSVC)
     if year := named(refused_msvc, "year"):
         return Remedy(

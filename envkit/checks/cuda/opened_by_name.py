@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _WHEELS = "Install the libraries as wheels."
+_KEEP_COLAB_S = (
+    "Colab's CUDA libraries fit the TensorFlow that Colab comes with, and the older release finds none of its own: "
+    "keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package that "
+    "accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its own "
+    "container image (tensorflow/tensorflow:VERSION-gpu) on a machine of yours."
+)
 _CONDA_TOOLKITS = ("cudatoolkit", "cuda-toolkit", "cuda-runtime", "cuda-cudart")
 _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
@@ -47,6 +53,9 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     item = next(installs(environment, "tensorflow"), None)
     printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form"), "version")
     own = Version.find(item.framework.version if item is not None else printed or "")
+    told = named(seen(environment, "tf-cannot-dlopen", "told-older-on-colab"), "version")
+    if told and (older := Version.find(told)) and older.release(2) < limit("tensorflow-with-wheels"):
+        return Remedy(_KEEP_COLAB_S)
     there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
     blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
     if blind and (there is not None or seen(environment, "tf-cannot-dlopen", "detail-and-cuda")):
@@ -98,6 +107,12 @@ def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
 
 def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
     advice = f"Remove CUDA directories from LD_LIBRARY_PATH; if that does not help: {_WHEELS[0].lower()}{_WHEELS[1:]}"
+    if seen(environment, "jax-library-load", "dnn-missing"):
+        advice = (
+            "CUDA was found, but cuDNN was not. pip install 'jax[cuda12]' brings it along; a jaxlib that uses the CUDA "
+            "of the system needs the cuDNN for that CUDA, installed by NVIDIA's guide, with its directory on the "
+            "loader's path. If it is there, the GPU's memory may be full. With the wheels:"
+        )
     given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
     return Remedy(given.advice, (*dropping(environment, taken_from_path(environment), "cuda"), *given.steps))
 

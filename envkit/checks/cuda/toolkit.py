@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, one_toolkit
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, mixed_toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told, unseen
@@ -279,13 +279,8 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
 
     A build that mixes parts of two toolkits fails: the compiler of one rejects the headers or targets of the other.
     """
-    if mixed := _SEVERAL.reported(
-        environment,
-        title="Parts of two CUDA toolkits are mixed in one build",
-        impact="The build fails with a message that mentions neither toolkit.",
-        remedy=one_toolkit(environment),
-        status=Status.FAIL,
-    ):
+    title, impact, given = mixed_toolkits(environment)
+    if mixed := _SEVERAL.reported(environment, title=title, impact=impact, remedy=given, status=Status.FAIL):
         yield mixed
         return
     system = [item for item in toolkits(environment) if item.origin not in ("wheel", "conda") and item.has_nvcc]

@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
 from envkit.checks.engine.managers import QUEUES, managed_by
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.model import Environment
 from envkit.tables.loader import read
 from envkit.tables.rows import Runfile
@@ -101,7 +101,43 @@ def in_home(environment: Environment, matrix: Matrix, cuda: Version) -> Remedy |
     )
 
 
-def one_toolkit(environment: Environment) -> Remedy:
+def mixed_toolkits(environment: Environment) -> tuple[str, str, Remedy]:
+    """What messages tell of two toolkits, in a build or beside a program that loads one: title, impact, and remedy."""
+    messages = seen(environment, "several-toolkits-in-path")
+    if messages and all(message.signature.endswith("/told-two") for message in messages):
+        return (
+            "Several CUDA versions are installed, and the program may load the libraries of another one",
+            "A package is built for one CUDA version, and does not start with the libraries of another.",
+            _version_of_package(environment),
+        )
+    return (
+        "Parts of two CUDA toolkits are mixed in one build",
+        "The build fails with a message that mentions neither toolkit.",
+        _one_toolkit(environment),
+    )
+
+
+def _version_of_package(environment: Environment) -> Remedy:
+    """The CUDA whose number the package has in its name, first where libraries are looked for."""
+    which = (
+        "Have the CUDA version that the package was built for (its name or its release notes have the number, "
+        "such as cu92) come first where libraries are looked for"
+    )
+    if on_windows(environment):
+        return Remedy(
+            f"{which}: in the system's environment variables, move that version's bin folder in Path above the other "
+            "one's, and set CUDA_PATH to it. cuDNN's DLL has to be in the same folder. Then open a new terminal; the "
+            "first folder that the command prints is the one that is used. Or uninstall what nothing needs.",
+            (fixed("where cudart64_*.dll"),),
+        )
+    return Remedy(
+        f"{which}: put its lib64 directory first in LD_LIBRARY_PATH, and start the program from that shell. The "
+        "command lists what the loader finds otherwise. Or uninstall the version that nothing needs.",
+        (fixed("ldconfig -p"),),
+    )
+
+
+def _one_toolkit(environment: Environment) -> Remedy:
     """Of those that the text shows: for a build the one on PATH, at run time the first on the loader's path."""
     folders = [folder for folder in library_path(environment) if "cuda" in folder]
     if seen(environment, "several-toolkits-in-path", "nvrtc-builtins") and folders:

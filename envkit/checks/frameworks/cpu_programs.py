@@ -22,6 +22,7 @@ _OF_WINDOWS = "C:\\"  # where its wheels are built
 _OPENCV = "cpu-only-wheel/opencv"
 _FAISS = "cpu-only-wheel/faiss"
 _LLAMA = "llama-cpp-python"
+_OF_LLAMA = "/cmake-args"  # the message of a Windows shell that takes the variable for a command
 _WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
 _DGL = "https://data.dgl.ai/wheels/"
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-cache-dir")
@@ -42,7 +43,9 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     if "cpu-only-wheel/dgl" in signatures:
         return _dgl(environment)
-    told = any("/llama" in name for name in signatures) or any("llama" in one.text.lower() for one in messages)
+    told = any(name.endswith(_OF_LLAMA) or "/llama" in name for name in signatures) or any(
+        "llama" in one.text.lower() for one in messages
+    )
     if told and "llama-cpp-python" in managers(environment):
         return _llama(environment, messages)
     return None
@@ -99,6 +102,8 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
     told = next((item.version for item in python.distributions if item.name == _LLAMA), "")
     version = Version.find(told or named(messages, "version") or "")
     why = f"{_LLAMA} was compiled without CUDA, as a plain pip install does."
+    if any(message.signature.endswith(_OF_LLAMA) for message in messages):
+        why = f"{_LLAMA} was compiled without CUDA: CMAKE_ARGS in front of a command is for the shells of Linux."
     release = f"=={version}" if version is not None else ""
     toolkit = _toolkit(environment)
     if toolkit is not None and _has_wheels(toolkit, python.version):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.model import Environment
 
@@ -14,6 +15,12 @@ def set_in_code(environment: Environment, single: bool) -> Remedy:
         'The program\'s own code sets CUDA_VISIBLE_DEVICES (os.environ["CUDA_VISIBLE_DEVICES"] = ...), which overrides '
         "what the shell sets: "
     )
+    if managed_by(environment, "slurm"):
+        return Remedy(
+            f"{where}delete that line. Slurm sets the variable for each job, whose own GPUs are numbered from 0. Run "
+            "the command in the program's directory: it prints the file and the line.",
+            steps(environment, "find-visible"),
+        )
     if on_windows(environment):
         number = "0, the only GPU" if single else "the number of a GPU that nvidia-smi -L lists"
         return Remedy(

@@ -16,6 +16,7 @@ from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import capability
+from envkit.checks.frameworks.misset import misset
 from envkit.checks.frameworks.set_in_code import set_in_code
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
@@ -66,10 +67,6 @@ _LEFT_ON = Fault(
     remedy="Unset the ones you do not need.",
     status=Status.WARN,
 )
-_FINDS_ITSELF = (
-    "Unset the variable, here and where it is set permanently: Numba finds the driver's library (libcuda.so.1, on "
-    "Windows nvcuda.dll) by itself. cudart is the runtime, a different library."
-)
 _ORDER = Fault(
     "device-order-confusion",
     "CUDA numbers the GPUs in a different order than nvidia-smi",
@@ -88,17 +85,13 @@ _ORDER = Fault(
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No variable that makes CUDA slow, verbose, or synchronous was left set, and none names a wrong library."""
-    if misnamed := seen(environment, _LEFT_ON.id, "numba-driver"):
-        yield _LEFT_ON.found(
-            message_evidence(environment, misnamed),
-            title="NUMBA_CUDA_DRIVER or NUMBAPRO_CUDA_DRIVER names the CUDA runtime instead of the driver's library",
-            impact="Numba finds no cuInit in it, and uses no GPU.",
-            remedy=Remedy(_FINDS_ITSELF, (run("unset", "NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER"),)),
-            status=Status.FAIL,
-        )
-        return
-    if not environment.variables.known:
+    """No variable that makes CUDA slow, verbose, or synchronous was left set.
+
+    None names a wrong library, is misspelled, or was set in the way of another shell.
+    """
+    wrong = list(misset(environment, _LEFT_ON))
+    yield from wrong
+    if wrong or not environment.variables.known:
         return
     here = variables(environment)
     left_on = {name: why for name, why in _DEBUG.items() if here.get(name, "").strip() not in _OFF}

@@ -15,7 +15,7 @@ from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -263,7 +263,6 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
-    summary = "Update the libstdc++ that is loaded first."
     place = _CONDA_PLACE.search(said(environment, "libstdcxx-too-old"))
     prefix = (
         place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
@@ -271,13 +270,14 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
     full = seen(environment, "libstdcxx-too-old", "detail-required")
     lines = " ".join((said(environment, "libstdcxx-too-old"), *(message.text for message in full)))
-    if _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
-        advice = "The system's libstdc++ was loaded: update the one in the conda environment, and load it first."
+    unversioned = seen(environment, "libstdcxx-too-old", "symbol") and managed_by(environment, "conda")
+    if not root and unversioned or _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
+        advice = "An older libstdc++ was loaded: update the one in the conda environment, and load it first."
         return remedy(environment, advice, "conda-libstdcxx-here")
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, because that copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
-    return remedy(environment, summary, "update-libstdcxx")
+    return remedy(environment, "Update the libstdc++ that is loaded first.", "update-libstdcxx")
 
 
 def _conda_root(environment: Environment) -> str:

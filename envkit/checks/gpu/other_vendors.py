@@ -21,6 +21,8 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-silicon": "apple",
     "homebrew": "apple",
     "mac-chip": "apple",
+    "mac-python": "apple",
+    "mac-plain": "apple",
     "darwin": "apple",
     "macos": "apple",
     "rocm-smi": "rocm",

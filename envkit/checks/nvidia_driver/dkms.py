@@ -115,7 +115,27 @@ def other_kernel(environment: Environment) -> Remedy | None:
     """The remedy where another kernel is the way: the one whose headers are there, or one that worked."""
     if appliance(environment) == "nixos":
         return _on_nixos()
-    return _other_headers(environment) or _back_to(environment)
+    return _other_headers(environment) or _left_from_upgrade(environment) or _back_to(environment)
+
+
+def _left_from_upgrade(environment: Environment) -> Remedy | None:
+    """The remedy where a package of an older Debian stops the headers of the new kernel from being configured."""
+    package = named(seen(environment, "dkms-build-failed", "detail-old-package"), "package")
+    if not package or not seen(environment, "dkms-build-failed", "headers-postinst"):
+        return None
+    return Remedy(
+        f"{package} is from an older release of Debian and does not build for the new kernel; DKMS reports that as an "
+        "error, so the kernel's headers stay unconfigured. If the first command shows no version in an archive, purge "
+        "the package, and finish the upgrade. nvidia-detect then names the driver that this release has for the card; "
+        "install that one before you restart.",
+        (
+            run("apt-cache", "policy", NAME(package)),
+            run("sudo", "apt-get", "purge", NAME(package)),
+            fixed("sudo dpkg --configure -a"),
+            fixed("sudo apt-get install nvidia-detect"),
+            fixed("nvidia-detect"),
+        ),
+    )
 
 
 def _other_headers(environment: Environment) -> Remedy | None:

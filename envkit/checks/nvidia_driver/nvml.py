@@ -243,7 +243,7 @@ def _reinstall(environment: Environment) -> Remedy:
     rank=20,
     explained_by=(
         *("driver-capabilities-missing", "container-no-gpu-injected", "docker-no-nvidia-runtime"),
-        *("driver-not-installed", "no-gpu-on-pci", "docker-from-snap-or-desktop"),
+        *("driver-not-installed", "no-gpu-on-pci", "docker-from-snap-or-desktop", "toolkit-root-elsewhere"),
     ),
     fix="Install the version of the driver's compute or utils package that matches the module.",
     elsewhere=NO_PCI_GPU,

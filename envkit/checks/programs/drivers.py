@@ -87,6 +87,30 @@ told_by_program(
 )
 
 
+told_by_program(
+    Fault(
+        "toolkit-root-elsewhere",
+        "The container runtime looks for the driver in a driver container's directory",
+        impact="NVIDIA's runtime does not find the driver's libraries, and no container gets a GPU.",
+        remedy="root = /run/nvidia/driver is for a driver that the GPU operator's own container installs. If this node "
+        "has its driver on the host (the first command shows it), reinstall or upgrade the operator with "
+        "--set driver.enabled=false, and delete the node's toolkit pod, which then writes the file anew. Without an "
+        "operator, set root to / and ldconfig to @/sbin/ldconfig (Ubuntu and Debian: @/sbin/ldconfig.real) in the "
+        "section nvidia-container-cli of config.toml. If the operator is to provide the driver, its driver pod is "
+        "not ready: look at that one first.",
+        steps=(fixed("nvidia-smi"), fixed("ls /run/nvidia/driver"), fixed("kubectl get pods -A -o wide")),
+    ),
+    fix="Let the operator use the host's driver (driver.enabled=false), or set root to / in config.toml.",
+    doc="""The container runtime's configuration names the directory in which the driver is.
+
+    The GPU operator writes the directory of its own driver container into it. On a node whose driver is installed on
+    the host, nothing is there.
+    """,
+    rank=61,
+    references=threads("NVIDIA/nvidia-container-toolkit#154"),
+)
+
+
 def _repository(environment: Environment, matrix: Matrix) -> Remedy:
     """What adds the repository of the package that was asked for."""
     package = named(seen(environment, "package-not-offered"), "package") or ""

@@ -17,7 +17,7 @@ from envkit.model import MachineKind
 _RELEASE = regex(
     r"^[ \t]{0,8}(?:# )?R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE
 )
-_L4T = regex(r"\bL4T(?: [Vv]ersion)?[ :=]{1,3}[Rr]?(?P<version>\d{2}\.\d{1,9}(?:\.\d{1,9})?)\b")
+_L4T = regex(r"\bL4T(?:[ _][Vv]ersion|_VERSION)?[ :=]{1,3}[Rr]?(?P<version>\d{2}\.\d{1,9}(?:\.\d{1,9})?)\b")
 _MODEL = regex(
     r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})"
     r"|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$",

@@ -69,7 +69,13 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
     ),
     "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
-    "k3s-node": (regex(r"\brancher/k3s\b|\+k3s\d|\bk3s\.service\b"), ("rancher/k3s", "+k3s", "k3s.service")),
+    "k3s-node": (
+        regex(
+            r"\brancher/k3s\b|\+k3s\d|\bk3s\.service\b|\bk3s (?:can't|cannot|uses|nodes?|cluster|agent|server|v1)\b"
+            r"|\b(?:on|with|in|under) (?:our |my |an? |the )?k3s\b"
+        ),
+        ("k3s",),
+    ),
     "rke2-node": (regex(r"\brancher/rke2\b|\+rke2r\d|\brke2-(?:server|agent)\b"), ("rancher/rke2", "+rke2r", "rke2-")),
     "k3s": (regex(_PROMPT + r"k3s kubectl ", re.MULTILINE), ("k3s kubectl",)),
     "gpu-operator": (
@@ -81,7 +87,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(
             r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
             r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\bsbatch\b|--gres=gpu\b"
-            r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)",
+            r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)"
+            r"|\b(?:managed|scheduled|allocated|assigned) (?:by|with|through|via) (?:slurm|Slurm|SLURM)\b",
             re.MULTILINE,
         ),
         ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm", "--gres=gpu"),

@@ -131,7 +131,8 @@ _REPLACED = regex(
 )  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\bWindows ?(?:下|上|系统)|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
+    r"|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统)"
+    r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")

@@ -1,0 +1,30 @@
+"""What the video engine of a GPU does not encode or decode, whatever the driver."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+told_by_program(
+    Fault(
+        "codec-not-on-gpu",
+        "The GPU's video engine does not support this codec or option",
+        impact="FFmpeg and programs that call it stop, or use the CPU. No other driver or container changes that.",
+        remedy="Choose a codec that the card has. NVENC encodes AV1 only as of the GeForce RTX 40 series, HEVC as of "
+        "the GTX 900 series (10 bit as of the GTX 10 series, with B-frames as of the RTX 20 series), and H.264 from "
+        "8-bit video (add -pix_fmt yuv420p). NVDEC decodes HEVC as of the GTX 950 and 960 and the GTX 10 series (not "
+        "the GTX 970 and 980), and AV1 as of the RTX 30 series. In Jellyfin, Plex, Frigate, or OBS, turn that codec "
+        "off in the settings for hardware encoding or decoding, and leave the others on. Some cards have no encoder at "
+        "all: the GT 1030, most MX chips, mining cards, the A100, and the H100. The command shows whether H.264 works; "
+        "NVIDIA's Video Encode and Decode GPU Support Matrix lists every card.",
+        steps=(fixed("ffmpeg -f lavfi -i testsrc=duration=1:size=1280x720 -c:v h264_nvenc -f null -"),),
+    ),
+    doc="""Programs ask the GPU's video engine only for what it has.
+
+    Which codecs, bit depths, and options it encodes and decodes depends on the generation of the card alone.
+    """,
+    rank=60,
+    references=threads("GyanD/codexffmpeg#161"),
+)
