@@ -57,9 +57,14 @@ _NO_NODES = Fault(
 def _join(environment: Environment, matrix: Matrix) -> Remedy:
     if decimal := decimal_mode(environment):
         return decimal
-    group = named(seen(environment, "device-node-permission", "detail-group"), "group")
+    group = named(seen(environment, "device-node-permission", "detail-group", "told-group-of-service"), "group")
     if group is None:
         return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
+    if user := named(seen(environment, "device-node-permission", "told-group-of-service"), "user"):
+        return Remedy(
+            f"Put the account {user} into the group {group}, which owns the device files, and restart its service.",
+            (run("sudo", "usermod", "-aG", GROUP(group), GROUP(user)),),
+        )
     return remedy(
         environment,
         f"The device files belong to the group {group}: join it, then log out and in again. A service needs its own "
