@@ -45,8 +45,8 @@ _REFUSED = Remedy(
 _NIXOS_IN_WSL = Remedy(
     "The specification that NixOS generates also mounts NVIDIA's programs of a Linux driver, whose libraries WSL does "
     "not have. In configuration.nix, next to hardware.nvidia-container-toolkit.enable = true;, set "
-    "hardware.nvidia-container-toolkit.mount-nvidia-executables = false; and wsl.useWindowsDriver = true;. Then rebuild "
-    "(first command) and create the container again: it gets nvidia-smi and libcuda from Windows.",
+    "hardware.nvidia-container-toolkit.mount-nvidia-executables = false; and wsl.useWindowsDriver = true;. Then "
+    "rebuild and create the container again: it gets nvidia-smi and libcuda from Windows.",
     (fixed("sudo nixos-rebuild switch"),),
 )
 

@@ -49,8 +49,8 @@ _IN_TEMPLATE = Remedy(
 )
 
 _BY_RUNTIME = Remedy(
-    "This Compose does not pass on the GPU of the deploy section (old and some newer "
-    "releases ignore it). Under the service in the compose file, add runtime: nvidia and environment: {NVIDIA_VISIBLE_DEVICES: all, "
+    "This Compose does not pass on the GPU of the deploy section (old and some newer releases ignore it). Under the "
+    "service in the compose file, add runtime: nvidia and environment: {NVIDIA_VISIBLE_DEVICES: all, "
     "NVIDIA_DRIVER_CAPABILITIES: 'compute,utility'}, then create the container again. If Docker answers that it does "
     "not know the runtime nvidia, register it on the host first (sudo nvidia-ctk runtime configure --runtime=docker, "
     "then restart Docker, which stops its containers).",
