@@ -48,6 +48,7 @@ _IN_TEMPLATE = Remedy(
     "unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
 )
 
+_CURED_BY_RUNTIME = ("told-runtime-needed", "told-runtime-cures", "told-runtime-contrast")
 _BY_RUNTIME = Remedy(
     "This Compose does not pass on the GPU of the deploy section (old and some newer releases ignore it). Under the "
     "service in the compose file, add runtime: nvidia and environment: {NVIDIA_VISIBLE_DEVICES: all, "
@@ -71,7 +72,7 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         return _BY_CLASS
     if "unraid" in names:
         return _IN_TEMPLATE
-    if seen(environment, "container-no-gpu-injected", "told-runtime-needed", "told-runtime-cures"):
+    if seen(environment, "container-no-gpu-injected", *_CURED_BY_RUNTIME):
         return _BY_RUNTIME
     if "compose" in names:
         return Remedy(

@@ -10,17 +10,17 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import FILE, NAME, PYTHON, VERSION, Command, fixed, run
+from envkit.checks.engine.command import FILE, PYTHON, VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
-from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
+from envkit.checks.frameworks.host_libraries import of_host
 from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
 from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import of_project
@@ -242,25 +242,10 @@ def _listed(environment: Environment, matrix: Matrix) -> FrameworkInstall | None
     return next((found for python, own in pythons if (found := _unbuilt(python, own, matrix))), None)
 
 
-def _sif(environment: Environment) -> str:
-    """The name of the image, where it is a file in the working directory."""
-    return named(seen(environment, "glibc-too-old", "detail-sif"), "image") or "IMAGE"
-
-
 def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
-    if "apptainer" in managers(environment):
-        return Remedy(
-            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
-            "image whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own "
-            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
-            "nvidia-container-toolkit on the host first; the variable gives the container not only CUDA, but also "
-            "the OpenGL and display libraries. Then start your program instead of nvidia-smi.",
-            (
-                fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
-                run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
-            ),
-        )
+    if mounted := of_host(environment):
+        return mounted
     words = "Use a newer system, a container, or an older release of the framework."
     if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own

@@ -23,6 +23,13 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-chip": "apple",
     "darwin": "apple",
     "macos": "apple",
+    "mac-plain": "apple",
+    "mac-abroad": "apple",
+    "mac-pro-chip": "apple",
+    "mac-max-chip": "apple",
+    "mac-ultra-chip": "apple",
+    "mac-home": "apple",
+    "osx": "apple",
     "rocm-smi": "rocm",
     "rocm-card": "rocm",
     "rocm-radeon": "rocm",
@@ -35,8 +42,24 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "form-amd": "amd",
     "gfx": "amd",
     "steam-deck": "amd",
+    "strix": "amd",
+    "ryzen-ai": "amd",
+    "xt": "amd",
+    "instinct": "amd",
+    "pro-w": "amd",
+    "amd-user": "amd",
     "ascend": "ascend",
+    "ascend-npu": "ascend",
+    "ascend-abroad": "ascend",
+    "ascend-vllm": "ascend",
+    "mlu": "accelerator",
+    "dcu": "accelerator",
+    "musa": "accelerator",
+    "gaudi": "accelerator",
+    "tpu": "accelerator",
     "arc": "arc",
+    "xpu-build": "arc",
+    "gpu-max": "arc",
     "xpu": "arc",
     "intel": "processor",
     "told-intel": "processor",
@@ -45,10 +68,17 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "told-none": "processor",
     "told-none-dedicated": "processor",
     "told-none-abroad": "processor",
+    "snapdragon": "processor",
+    "raspberry": "processor",
 }
 _OF_INTEL = ("intel", "told-intel", "form-intel")
-_TOLD_NONE = ("told-none", "told-none-dedicated", "told-none-abroad")  # who says that there is none asks for none
-_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
+_TOLD_NONE = (  # who says that there is none asks for none; and machines that come without
+    *("told-none", "told-none-dedicated", "told-none-abroad"),
+    *("snapdragon", "raspberry"),
+)
+_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"} | {
+    "accelerator": "another maker's"
+}
 _PLACES = {
     "colab": (
         "In Colab: Runtime > Change runtime type > a GPU, then rerun the cells from the top. Nothing has to be "
@@ -59,6 +89,9 @@ _PLACES = {
     "group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
     "ascend": "Ascend processors run PyTorch with the torch_npu package for the same torch release: install it as the "
     "CANN toolkit's guide says, import torch_npu, and set the program's device to npu instead of cuda.",
+    "accelerator": "CUDA only runs on NVIDIA GPUs: nothing of NVIDIA's has to be installed here. Install the build of "
+    "PyTorch that the maker of this accelerator offers for the same release (torch_mlu, torch_musa, torch_xla, the one "
+    "for Gaudi, the wheels for DCUs), and select its device in the program instead of cuda.",
 }
 _APPLE = (
     "CUDA is not available on a Mac, and no package can add it: if the program lets you choose the device, use mps "

@@ -32,6 +32,7 @@ _DEVICE_RULE = "EPERM"  # what a device cgroup answers; the mode of a file answe
 _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
 
 
+_TOLD_GROUP = ("told-group-of-service", "told-must-join")  # name the group, and mostly the account
 _BOTH = 2  # neither the module nor its device file is there
 
 
@@ -57,10 +58,10 @@ _NO_NODES = Fault(
 def _join(environment: Environment, matrix: Matrix) -> Remedy:
     if decimal := decimal_mode(environment):
         return decimal
-    group = named(seen(environment, "device-node-permission", "detail-group", "told-group-of-service"), "group")
+    group = named(seen(environment, "device-node-permission", "detail-group", *_TOLD_GROUP), "group")
     if group is None:
         return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
-    if user := named(seen(environment, "device-node-permission", "told-group-of-service"), "user"):
+    if user := named(seen(environment, "device-node-permission", *_TOLD_GROUP), "user"):
         return Remedy(
             f"Put the account {user} into the group {group}, which owns the device files, and restart its service.",
             (run("sudo", "usermod", "-aG", GROUP(group), GROUP(user)),),
