@@ -35,6 +35,7 @@ _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
+_OF_CUDA = ("nvidia-", "triton", "cupy-cuda", "tensorrt", "tensorflow-gpu", "onnxruntime-gpu", "paddlepaddle-gpu")
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
@@ -48,6 +49,11 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
+    if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
+        return Remedy(
+            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
+            "line from the requirements). A program that cannot do without it does not run there."
+        )
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
         return _for_this_platform(environment, matrix, messages, package)
     if by_name := _by_the_python_in_its_name(environment, messages) or of_project(environment, messages):

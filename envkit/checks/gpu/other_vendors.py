@@ -48,15 +48,22 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "instinct": "amd",
     "pro-w": "amd",
     "amd-user": "amd",
+    "radeon-builds": "amd",
+    "rx-builds": "amd",
+    "rocm-named": "amd",
     "ascend": "ascend",
     "ascend-npu": "ascend",
     "ascend-abroad": "ascend",
     "ascend-vllm": "ascend",
+    "ascend-builds": "ascend",
     "mlu": "accelerator",
     "dcu": "accelerator",
     "musa": "accelerator",
     "gaudi": "accelerator",
     "tpu": "accelerator",
+    **dict.fromkeys(("cambricon", "enflame", "iluvatar", "iluvatar-abroad", "kunlun"), "accelerator"),
+    **dict.fromkeys(("metax", "metax-abroad", "moore", "moore-abroad"), "accelerator"),
+    "arc-builds": "arc",
     "arc": "arc",
     "xpu-build": "arc",
     "gpu-max": "arc",
@@ -104,6 +111,12 @@ _APPLE_CONTAINER = (
     "or deploy.resources.reservations.devices from the compose file; the program then runs on the CPU. To use mps, "
     "install the program outside containers."
 )
+_CONTAINERS = (
+    "Docker was asked for an NVIDIA GPU, and no toolkit of NVIDIA's adds one: remove --gpus from docker run, or "
+    "deploy.resources.reservations.devices from the compose file. An image made for ROCm gets an AMD card with "
+    "--device=/dev/kfd --device=/dev/dri --group-add video, an image for Intel's cards with --device=/dev/dri; an image "
+    "made for CUDA runs on the CPU, or has another tag for this card."
+)
 _OF_ROCM = (
     "PyTorch here is the build for ROCm, and the package in the error message was built for CUDA: no CUDA library "
     "makes it run on this card. Install the package's build for ROCm, compile it for ROCm as its guide says, or go "
@@ -143,6 +156,11 @@ _BY_ROCM = (
     "with ROCm's list of supported GPUs, add the user to the groups render and video, and look whether PyTorch is the "
     "build for ROCm: the second command then prints a version."
 )
+_ROCM_EXTENSION = (
+    "The package compiles for CUDA, which this card does not run: a CUDA toolkit does not help. Install its build for "
+    "ROCm, or compile it as its guide says for ROCm, in an environment whose PyTorch is the build for ROCm (the command "
+    "then prints a version); without one, leave the package out."
+)
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
@@ -155,8 +173,12 @@ def other_vendor(environment: Environment) -> Remedy | None:
         return Remedy(_BY_ROCM, (fixed("rocm-smi"), fixed("python -c 'import torch; print(torch.version.hip)'")))
     if vendor == "apple" and seen(environment, "docker-no-nvidia-runtime"):
         return Remedy(_APPLE_CONTAINER)
+    if vendor in ("amd", "arc") and seen(environment, "docker-no-nvidia-runtime"):
+        return Remedy(_CONTAINERS)
     if vendor == "apple":
         return Remedy(_APPLE, (fixed("export PYTORCH_ENABLE_MPS_FALLBACK=1"),))
+    if vendor == "amd" and seen(environment, "toolkit-missing"):
+        return Remedy(_ROCM_EXTENSION, (fixed("python -c 'import torch; print(torch.version.hip)'"),))
     if vendor in ("amd", "arc") and on_windows(environment):
         return _of_windows(environment)
     if vendor == "amd":
