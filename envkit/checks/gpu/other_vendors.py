@@ -114,8 +114,8 @@ _APPLE_CONTAINER = (
 _CONTAINERS = (
     "Docker was asked for an NVIDIA GPU, and no toolkit of NVIDIA's adds one: remove --gpus from docker run, or "
     "deploy.resources.reservations.devices from the compose file. An image made for ROCm gets an AMD card with "
-    "--device=/dev/kfd --device=/dev/dri --group-add video, an image for Intel's cards with --device=/dev/dri; an image "
-    "made for CUDA runs on the CPU, or has another tag for this card."
+    "--device=/dev/kfd --device=/dev/dri --group-add video, an image for Intel's cards with --device=/dev/dri; an "
+    "image made for CUDA runs on the CPU, or has another tag for this card."
 )
 _OF_ROCM = (
     "PyTorch here is the build for ROCm, and the package in the error message was built for CUDA: no CUDA library "
@@ -158,8 +158,8 @@ _BY_ROCM = (
 )
 _ROCM_EXTENSION = (
     "The package compiles for CUDA, which this card does not run: a CUDA toolkit does not help. Install its build for "
-    "ROCm, or compile it as its guide says for ROCm, in an environment whose PyTorch is the build for ROCm (the command "
-    "then prints a version); without one, leave the package out."
+    "ROCm, or compile it as its guide says for ROCm, in an environment whose PyTorch is the build for ROCm (the "
+    "command then prints a version); without one, leave the package out."
 )
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
@@ -171,14 +171,10 @@ def other_vendor(environment: Environment) -> Remedy | None:
         return Remedy(_PLACES[vendor])
     if vendor == "rocm":
         return Remedy(_BY_ROCM, (fixed("rocm-smi"), fixed("python -c 'import torch; print(torch.version.hip)'")))
-    if vendor == "apple" and seen(environment, "docker-no-nvidia-runtime"):
-        return Remedy(_APPLE_CONTAINER)
-    if vendor in ("amd", "arc") and seen(environment, "docker-no-nvidia-runtime"):
-        return Remedy(_CONTAINERS)
+    if given := _asked_for_cuda(environment, vendor):
+        return given
     if vendor == "apple":
         return Remedy(_APPLE, (fixed("export PYTORCH_ENABLE_MPS_FALLBACK=1"),))
-    if vendor == "amd" and seen(environment, "toolkit-missing"):
-        return Remedy(_ROCM_EXTENSION, (fixed("python -c 'import torch; print(torch.version.hip)'"),))
     if vendor in ("amd", "arc") and on_windows(environment):
         return _of_windows(environment)
     if vendor == "amd":
@@ -188,6 +184,15 @@ def other_vendor(environment: Environment) -> Remedy | None:
     if vendor == "arc":
         return Remedy(_XPU, (_pip(environment, *_WITHOUT_TORCH),))
     return _on_processor(environment) if vendor else None
+
+
+def _asked_for_cuda(environment: Environment, vendor: str) -> Remedy | None:
+    """Where Docker or a build, and not the program itself, asks for what only NVIDIA GPUs have."""
+    if seen(environment, "docker-no-nvidia-runtime"):
+        return {"apple": Remedy(_APPLE_CONTAINER), "amd": Remedy(_CONTAINERS), "arc": Remedy(_CONTAINERS)}.get(vendor)
+    if vendor == "amd" and seen(environment, "toolkit-missing"):
+        return Remedy(_ROCM_EXTENSION, (fixed("python -c 'import torch; print(torch.version.hip)'"),))
+    return None
 
 
 def maker_of(environment: Environment) -> str:
