@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TOLD_GROUP = ("told-group-of-service", "told-must-join", "told-group-abroad")  # name it, and mostly the account
 
 
-def _decimal_mode(environment: Environment) -> Remedy | None:
+def decimal_mode(environment: Environment) -> Remedy | None:
     """The remedy where the module reads a mode that was meant as octal as a decimal number; otherwise None."""
     mode = named(seen(environment, "device-node-permission", "detail-decimal"), "mode")
     if mode is None:
@@ -33,7 +33,7 @@ def _decimal_mode(environment: Environment) -> Remedy | None:
 
 def joined_group(environment: Environment, matrix: Matrix) -> Remedy:
     """The group that owns the files, of the account that somebody names or of whoever reads this."""
-    if decimal := _decimal_mode(environment):
+    if decimal := decimal_mode(environment):
         return decimal
     group = named(seen(environment, "device-node-permission", "detail-group", *_TOLD_GROUP), "group")
     if group is None:

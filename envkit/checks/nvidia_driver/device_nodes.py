@@ -17,7 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
-from envkit.checks.nvidia_driver.device_modes import joined_group
+from envkit.checks.nvidia_driver.device_modes import decimal_mode, joined_group
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import DeviceNode, Environment, MachineKind
