@@ -26,6 +26,7 @@ MESSAGES = {
         "$ sudo docker run --gpus all ubuntu nvidia-smi\nFailed to initialize NVML: Unknown Error\nno-cgroups = true\n"
     ),
     "power-supply-overloaded": "The PC turns off when training starts; with nvidia-smi -pl 220 it stays on.\n",
+    "power-reading-impossible": "| N/A   48C    P8             588W /   35W |      12MiB /   8188MiB |\n",
     "gpu-refused-in-vm": "Windows 10 guest in Proxmox: Windows has stopped this device (Code 43), GTX 1050\n",
     "mps-unreachable": "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server\n",
     "repository-key-replaced": "the public key is not available: NO_PUBKEY A4B469963BF863CC\n",
@@ -66,6 +67,7 @@ CASES = (
     Case("engine-without-cdi", "ok", "new", machine(containers__podman=v("4.9.3"))),
     Case("engine-without-cdi", "skip", "old", machine(containers__podman=v("3.4.4"))),
     Case("power-supply-overloaded", "ok", "runs", machine(gpus=gpus(GPU_4090))),
+    Case("power-reading-impossible", "ok", "true", machine(gpus=gpus(GPU_4090))),
     Case("gpu-refused-in-vm", "ok", "listed", machine(gpus=gpus(GPU_4090))),
     Case("mps-unreachable", "ok", "starts", machine(driver__cuda_init=CallResult(0, "SUCCESS"))),
     Case("repository-key-replaced", "ok", "there", machine(packages=(SystemPackage("cuda-keyring", "1.1-1", "dpkg"),))),

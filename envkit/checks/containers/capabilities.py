@@ -46,6 +46,14 @@ _REFUSED = Remedy(
     (fixed("grep -n supported-driver-capabilities /etc/nvidia-container-runtime/config.toml"),),
 )
 
+_NIXOS_IN_WSL = Remedy(
+    "The specification that NixOS generates also mounts NVIDIA's programs of a Linux driver, whose libraries WSL does "
+    "not have. In configuration.nix, next to hardware.nvidia-container-toolkit.enable = true;, set "
+    "hardware.nvidia-container-toolkit.mount-nvidia-executables = false; and wsl.useWindowsDriver = true;. Then "
+    "rebuild and create the container again: it gets nvidia-smi and libcuda from Windows.",
+    (fixed("sudo nixos-rebuild switch"),),
+)
+
 
 def _wanted(environment: Environment) -> tuple[str, ...]:
     """The capabilities beyond compute and utility that the programs of a text miss: video, graphics."""
@@ -55,6 +63,8 @@ def _wanted(environment: Environment) -> tuple[str, ...]:
 
 def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
     """The variable with what is missing and what is set already, in the words of what starts the container."""
+    if seen(environment, _ID, "told-nixos-wsl"):
+        return _NIXOS_IN_WSL
     if seen(environment, _ID, "unsupported"):
         return _REFUSED
     named = {*_ALWAYS, *_wanted(environment), *_set(environment)}

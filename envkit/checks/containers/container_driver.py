@@ -48,6 +48,16 @@ _IN_TEMPLATE = Remedy(
     "unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
 )
 
+_CURED_BY_RUNTIME = ("told-runtime-needed", "told-runtime-cures", "told-runtime-contrast")
+_BY_RUNTIME = Remedy(
+    "This Compose does not pass on the GPU of the deploy section (old and some newer releases ignore it). Under the "
+    "service in the compose file, add runtime: nvidia and environment: {NVIDIA_VISIBLE_DEVICES: all, "
+    "NVIDIA_DRIVER_CAPABILITIES: 'compute,utility'}, then create the container again. If Docker answers that it does "
+    "not know the runtime nvidia, register it on the host first (sudo nvidia-ctk runtime configure --runtime=docker, "
+    "then restart Docker, which stops its containers).",
+    (fixed("docker compose up -d"),),
+)
+
 
 def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what starts the container; it has to be created again in any case."""
@@ -62,6 +72,8 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         return _BY_CLASS
     if "unraid" in names:
         return _IN_TEMPLATE
+    if seen(environment, "container-no-gpu-injected", *_CURED_BY_RUNTIME):
+        return _BY_RUNTIME
     if "compose" in names:
         return Remedy(
             "Under the service in the compose file, add deploy: {resources: {reservations: {devices: [{driver: nvidia, "

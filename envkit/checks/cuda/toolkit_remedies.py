@@ -37,7 +37,7 @@ def at_another_place(environment: Environment) -> Remedy | None:
 
 def from_list(environment: Environment) -> Remedy | None:
     """The remedy where CUDA_HOME is a list of directories, so that no file below it is found; otherwise None."""
-    home = named(seen(environment, "toolkit-missing", "colon", "detail-colon"), "home")
+    home = named(seen(environment, "toolkit-missing", "colon", "detail-colon", "home-is-list"), "home")
     if home:
         return remedy(
             environment,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, export, fixed, run
@@ -73,6 +74,36 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
         f"line: `--extra-index-url {row.index_url}`.",
         (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
+
+
+def _never_built(environment: Environment, matrix: Matrix) -> Outcome | None:
+    """That PyTorch never had the build that is asked for: its release exists, for other releases of CUDA alone."""
+    for message in seen(environment, _INDEX_ID, "detail-build"):
+        version, cuda = Version.find(message.values["version"]), _of_tag(message.values["cuda"])
+        rows = [row for row in matrix.builds("pytorch") if row.version == version and row.cuda is not None]
+        others = {row.cuda.release(2): row for row in rows if row.cuda is not None}
+        if not others or cuda is None or cuda in others:
+            continue
+        like = min((own for own in others if own.major == cuda.major), default=None)
+        steps: tuple[Command, ...] = ()
+        if like is not None and others[like].index_url:
+            packages = map(REQUIREMENT, (f"torch=={version}", *others[like].companions))
+            install = pip(
+                first_python(environment), "install", *packages, "--index-url", URL(others[like].index_url or "")
+            )
+            steps = (install,)
+        exist = series([str(own) for own in sorted(others)])
+        return _NO_INDEX.found(
+            message_evidence(environment, (message,)),
+            title=f"There is no build of PyTorch {version} for CUDA {cuda}",
+            remedy=Remedy(
+                f"PyTorch {version} was built for CUDA {exist} only: no index, Python, or platform has the other one. "
+                "Change the line to a build that exists"
+                + (f", such as the one for {like}: a driver for CUDA {cuda.major} runs it." if steps else "."),
+                steps,
+            ),
+        )
+    return None
 
 
 def _only_cpu_index(environment: Environment, message: Message) -> Remedy:
@@ -162,6 +193,9 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if wrong:
         tag = wrong[0].values["tag"]
         yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no {tag} package index")
+        return
+    if unbuilt := _never_built(environment, matrix):
+        yield unbuilt
         return
     if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index", "uv-registry"):
         yield _NO_INDEX.found(

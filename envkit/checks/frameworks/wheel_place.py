@@ -11,17 +11,18 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers.jetson_wheels import OF_BOARDS, jetson_wheel
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import NAME, VERSION, Command, fixed, run
+from envkit.checks.engine.command import VERSION, Command, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
-from envkit.checks.engine.managers import managed_by, managers
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
+from envkit.checks.frameworks.host_libraries import of_host
 from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
 from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import by_the_python_in_its_name, of_project
@@ -36,6 +37,7 @@ _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
+_OF_CUDA = ("nvidia-", "triton", "cupy-cuda", "tensorrt", "tensorflow-gpu", "onnxruntime-gpu", "paddlepaddle-gpu")
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
@@ -48,6 +50,11 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
+    if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
+        return Remedy(
+            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
+            "line from the requirements). A program that cannot do without it does not run there."
+        )
     if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
         return _for_this_platform(environment, matrix, messages, package)
     if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
@@ -228,25 +235,10 @@ def _listed(environment: Environment, matrix: Matrix) -> FrameworkInstall | None
     return next((found for python, own in pythons if (found := _unbuilt(python, own, matrix))), None)
 
 
-def _sif(environment: Environment) -> str:
-    """The name of the image, where it is a file in the working directory."""
-    return named(seen(environment, "glibc-too-old", "detail-sif"), "image") or "IMAGE"
-
-
 def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
-    if "apptainer" in managers(environment):
-        return Remedy(
-            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
-            "image whose distribution is as new as the host's (rebuild it from a newer base), or let NVIDIA's own "
-            "tool choose what to mount: it leaves out the host's other libraries. For that, install "
-            "nvidia-container-toolkit on the host first; the variable gives the container not only CUDA, but also "
-            "the OpenGL and display libraries. Then start your program instead of nvidia-smi.",
-            (
-                fixed("export NVIDIA_DRIVER_CAPABILITIES=all"),
-                run("apptainer", "exec", "--nvccli", NAME(_sif(environment)), "nvidia-smi"),
-            ),
-        )
+    if mounted := of_host(environment):
+        return mounted
     words = "Use a newer system, a container, or an older release of the framework."
     if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own

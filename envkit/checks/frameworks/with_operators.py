@@ -6,9 +6,12 @@ from envkit.checks.engine.command import REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import distribution, first_python, pip
+from envkit.checks.frameworks.installs import distribution, first_python, installs, pip
 from envkit.checks.frameworks.known_wheels import wheel_for
+from envkit.checks.nvidia_driver.driver_state import driver_platform
 from envkit.model import Environment, PythonEnvironment
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageWheels
 
 _ID = "extension-without-operators"
 _WITHOUT = ("install", "--no-build-isolation")
@@ -18,6 +21,7 @@ _BY_GIT = {  # the module that is missing, and the words that name where pip bui
     "fused_ssim": ("git+https://github.com/rahul-goel/fused-ssim",),
     "pointnet2_ops": ("git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",),
 }
+_SPCONV = "spconv-cu"  # what its packages with CUDA begin with
 _BY_FOLDER = {
     "diff_gaussian_rasterization": ("./submodules/diff-gaussian-rasterization",),
     "simple_knn": ("./submodules/simple-knn",),
@@ -36,6 +40,8 @@ def compiled_again(environment: Environment, text: str) -> Remedy | None:
             _apex(environment),
         )
     module = (named(seen(environment, _ID), "module") or "").partition(".")[0]
+    if module in ("spconv", "cumm"):
+        return _spconv(environment, python)
     if source := _BY_GIT.get(module):
         return Remedy(
             f"{module} is built from its source, in the environment of your torch, with nvcc of torch's CUDA.",
@@ -51,6 +57,33 @@ def compiled_again(environment: Environment, text: str) -> Remedy | None:
             ),
         )
     return None
+
+
+def _spconv(environment: Environment, python: PythonEnvironment) -> Remedy:
+    """The package with torch's CUDA in its name that has a wheel for this Python; the reader's choice without both."""
+    from envkit.compat.package_wheels import package_has_wheel
+
+    cuda = next((item.framework.cuda for item in installs(environment, "pytorch") if item.framework.cuda), None)
+    processor = environment.system.architecture.value or "x86_64"
+    names = [
+        name
+        for name in sorted({row.package for row in read(PackageWheels) if row.package.startswith(_SPCONV)})
+        if package_has_wheel(name, "", driver_platform(environment), processor, python.version) is None
+        and (cuda is None or name.removeprefix(_SPCONV).startswith(str(cuda.major)))
+    ]
+    offered = f" (for this Python: {', '.join(names)})" if names and python.version is not None else ""
+    return Remedy(
+        "The package spconv has no compiled part for this Python. Remove spconv and cumm, under every name that pip "
+        "list shows, and install the package with the CUDA of your torch in its name; a package for the same major "
+        f"release of CUDA will do{offered}. If the program is written for spconv 1.x (it imports VoxelGeneratorV2), "
+        "build that release from its source instead.",
+        (
+            pip(python, "uninstall", "-y", "spconv", "cumm"),
+            pip(python, "install", REQUIREMENT(names[-1]))
+            if cuda is not None and names
+            else fixed("python -c 'import torch; print(torch.version.cuda)'"),
+        ),
+    )
 
 
 def _apex(environment: Environment) -> tuple[Command, ...]:

@@ -27,6 +27,7 @@ _INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 _NOT_BETWEEN_HOSTS = ("lo", "docker", "br-", "veth", "virbr", "wl")
 _NO_ANSWER = "completion-12"  # the other side does not answer over it
 _RDMA = frozenset({"ibv", "completion", "completion-12"})  # messages of InfiniBand's and RoCE's verbs
+_NONE_FOUND = ("none-usable", "none-found", "last-warning")
 _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
@@ -60,11 +61,27 @@ def _over_rdma(environment: Environment) -> Remedy | None:
     )
 
 
+_BY_ADDRESS = (
+    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and what it leaves on some node has no address that the other "
+    "nodes reach. On every node, find the interface with the node's address, which is mostly the one of the default "
+    "route (the commands show both), and name it instead, where the variable is set now: NCCL_SOCKET_IFNAME=NAME, "
+    "without ^. If its name differs between nodes, list all of them, separated by commas."
+)
+
+
+def _only_excluded(environment: Environment) -> bool:
+    """Whether NCCL finds no interface among those that a list of exclusions leaves."""
+    value = _settings(environment).get("NCCL_SOCKET_IFNAME", ("", ""))[0]
+    return value.startswith("^") and bool(seen(environment, "nccl-wrong-interface", *_NONE_FOUND))
+
+
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
     if given := one_fabric(environment):
         return given
     if over_rdma := _over_rdma(environment):
         return over_rdma
+    if _only_excluded(environment):
+        return Remedy(_BY_ADDRESS, (fixed("ip -br addr"), fixed("ip route show default")))
     advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."
     names = managers(environment)
     told = _told_interfaces(environment)

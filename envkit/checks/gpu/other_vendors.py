@@ -25,6 +25,13 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-plain": "apple",
     "darwin": "apple",
     "macos": "apple",
+    "mac-plain": "apple",
+    "mac-abroad": "apple",
+    "mac-pro-chip": "apple",
+    "mac-max-chip": "apple",
+    "mac-ultra-chip": "apple",
+    "mac-home": "apple",
+    "osx": "apple",
     "rocm-smi": "rocm",
     "rocm-card": "rocm",
     "rocm-radeon": "rocm",
@@ -37,8 +44,31 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "form-amd": "amd",
     "gfx": "amd",
     "steam-deck": "amd",
+    "strix": "amd",
+    "ryzen-ai": "amd",
+    "xt": "amd",
+    "instinct": "amd",
+    "pro-w": "amd",
+    "amd-user": "amd",
+    "radeon-builds": "amd",
+    "rx-builds": "amd",
+    "rocm-named": "amd",
     "ascend": "ascend",
+    "ascend-npu": "ascend",
+    "ascend-abroad": "ascend",
+    "ascend-vllm": "ascend",
+    "ascend-builds": "ascend",
+    "mlu": "accelerator",
+    "dcu": "accelerator",
+    "musa": "accelerator",
+    "gaudi": "accelerator",
+    "tpu": "accelerator",
+    **dict.fromkeys(("cambricon", "enflame", "iluvatar", "iluvatar-abroad", "kunlun"), "accelerator"),
+    **dict.fromkeys(("metax", "metax-abroad", "moore", "moore-abroad"), "accelerator"),
+    "arc-builds": "arc",
     "arc": "arc",
+    "xpu-build": "arc",
+    "gpu-max": "arc",
     "xpu": "arc",
     "intel": "processor",
     "told-intel": "processor",
@@ -47,10 +77,17 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "told-none": "processor",
     "told-none-dedicated": "processor",
     "told-none-abroad": "processor",
+    "snapdragon": "processor",
+    "raspberry": "processor",
 }
 _OF_INTEL = ("intel", "told-intel", "form-intel")
-_TOLD_NONE = ("told-none", "told-none-dedicated", "told-none-abroad")  # who says that there is none asks for none
-_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
+_TOLD_NONE = (  # who says that there is none asks for none; and machines that come without
+    *("told-none", "told-none-dedicated", "told-none-abroad"),
+    *("snapdragon", "raspberry"),
+)
+_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"} | {
+    "accelerator": "another maker's"
+}
 _PLACES = {
     "colab": (
         "In Colab: Runtime > Change runtime type > a GPU, then rerun the cells from the top. Nothing has to be "
@@ -61,6 +98,9 @@ _PLACES = {
     "group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
     "ascend": "Ascend processors run PyTorch with the torch_npu package for the same torch release: install it as the "
     "CANN toolkit's guide says, import torch_npu, and set the program's device to npu instead of cuda.",
+    "accelerator": "CUDA only runs on NVIDIA GPUs: nothing of NVIDIA's has to be installed here. Install the build of "
+    "PyTorch that the maker of this accelerator offers for the same release (torch_mlu, torch_musa, torch_xla, the one "
+    "for Gaudi, the wheels for DCUs), and select its device in the program instead of cuda.",
 }
 _APPLE = (
     "CUDA is not available on a Mac, and no package can add it: if the program lets you choose the device, use mps "
@@ -72,6 +112,12 @@ _APPLE_CONTAINER = (
     "Containers on a Mac have no GPU, and no toolkit adds one. Remove the request for a GPU: --gpus from docker run, "
     "or deploy.resources.reservations.devices from the compose file; the program then runs on the CPU. To use mps, "
     "install the program outside containers."
+)
+_CONTAINERS = (
+    "Docker was asked for an NVIDIA GPU, and no toolkit of NVIDIA's adds one: remove --gpus from docker run, or "
+    "deploy.resources.reservations.devices from the compose file. An image made for ROCm gets an AMD card with "
+    "--device=/dev/kfd --device=/dev/dri --group-add video, an image for Intel's cards with --device=/dev/dri; an "
+    "image made for CUDA runs on the CPU, or has another tag for this card."
 )
 _OF_ROCM = (
     "PyTorch here is the build for ROCm, and the package in the error message was built for CUDA: no CUDA library "
@@ -112,6 +158,11 @@ _BY_ROCM = (
     "with ROCm's list of supported GPUs, add the user to the groups render and video, and look whether PyTorch is the "
     "build for ROCm: the second command then prints a version."
 )
+_ROCM_EXTENSION = (
+    "The package compiles for CUDA, which this card does not run: a CUDA toolkit does not help. Install its build for "
+    "ROCm, or compile it as its guide says for ROCm, in an environment whose PyTorch is the build for ROCm (the "
+    "command then prints a version); without one, leave the package out."
+)
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
@@ -122,8 +173,8 @@ def other_vendor(environment: Environment) -> Remedy | None:
         return Remedy(_PLACES[vendor])
     if vendor == "rocm":
         return Remedy(_BY_ROCM, (fixed("rocm-smi"), fixed("python -c 'import torch; print(torch.version.hip)'")))
-    if vendor == "apple" and seen(environment, "docker-no-nvidia-runtime"):
-        return Remedy(_APPLE_CONTAINER)
+    if given := _asked_for_cuda(environment, vendor):
+        return given
     if vendor == "apple":
         return Remedy(_APPLE, (fixed("export PYTORCH_ENABLE_MPS_FALLBACK=1"),))
     if vendor in ("amd", "arc") and on_windows(environment):
@@ -135,6 +186,15 @@ def other_vendor(environment: Environment) -> Remedy | None:
     if vendor == "arc":
         return Remedy(_XPU, (_pip(environment, *_WITHOUT_TORCH),))
     return _on_processor(environment) if vendor else None
+
+
+def _asked_for_cuda(environment: Environment, vendor: str) -> Remedy | None:
+    """Where Docker or a build, and not the program itself, asks for what only NVIDIA GPUs have."""
+    if seen(environment, "docker-no-nvidia-runtime"):
+        return {"apple": Remedy(_APPLE_CONTAINER), "amd": Remedy(_CONTAINERS), "arc": Remedy(_CONTAINERS)}.get(vendor)
+    if vendor == "amd" and seen(environment, "toolkit-missing"):
+        return Remedy(_ROCM_EXTENSION, (fixed("python -c 'import torch; print(torch.version.hip)'"),))
+    return None
 
 
 def maker_of(environment: Environment) -> str:

@@ -9,7 +9,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -53,6 +53,33 @@ _SUPPLY = Fault(
     "The machine powers off under GPU load",
     impact="It shuts down or restarts in the middle of a run, and the log ends abruptly.",
     remedy=_less_power,
+)
+
+
+def _last_good(environment: Environment, matrix: Matrix) -> Remedy:
+    """Back to what worked: no limit that is set makes the driver believe another reading."""
+    back = (
+        "This system keeps the image before: rpm-ostree rollback, then restart, goes back to it. "
+        if appliance(environment) == "ostree"
+        else "Boot the previous kernel or firmware, or install the driver branch from before, and hold it. "
+    )
+    return Remedy(
+        "No setting here is wrong, and a higher power limit does not help: the driver takes a false reading for the "
+        "card's power. First shut the machine down and take it off the mains for a minute (a laptop: unplug the "
+        "charger). If the reading is false again, go back to the driver, kernel, and firmware with which it was right. "
+        f"{back}Report it to NVIDIA with what the last command writes.",
+        (
+            fixed("nvidia-smi -q -d POWER,PERFORMANCE"),
+            fixed("sudo nvidia-bug-report.sh"),
+        ),
+    )
+
+
+_FALSE_READING = Fault(
+    "power-reading-impossible",
+    "A GPU reports more power than it can draw",
+    impact="The driver believes the reading and keeps the clocks at their lowest (SW Power Cap): everything is slow.",
+    remedy=_last_good,
 )
 _IN_VM = (
     "Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With an older "
@@ -107,6 +134,25 @@ def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterato
         yield reported
     elif environment.gpus.known and environment.gpus.get():
         yield silent(environment, "no sign of sudden power-offs", known(environment, "gpus"))
+
+
+@check(
+    _FALSE_READING,
+    layer=Layer.HEALTH,
+    rank=31,
+    any_of=("gpus", "messages"),
+    fix="Go back to the driver, kernel, and firmware with which the reading was right.",
+    references=threads("NVIDIA/open-gpu-kernel-modules#1287"),
+)
+def power_reading_impossible(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The power that a GPU reports is one that it can draw.
+
+    Some releases of the driver read a fixed, false value from laptop GPUs and lower the clocks because of it.
+    """
+    if reported := _FALSE_READING.reported(environment):
+        yield reported
+    elif environment.gpus.known and environment.gpus.get():
+        yield silent(environment, "no sign of a false power reading", known(environment, "gpus"))
 
 
 @check(

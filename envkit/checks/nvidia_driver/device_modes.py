@@ -1,11 +1,19 @@
-"""Modes of the device files that a module option sets: a number without its leading 0 is no octal one."""
+"""Who may open the device files: the modes that a module option sets, and the group that owns them."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import GROUP, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TOLD_GROUP = ("told-group-of-service", "told-must-join", "told-group-abroad")  # name it, and mostly the account
 
 
 def decimal_mode(environment: Environment) -> Remedy | None:
@@ -20,4 +28,25 @@ def decimal_mode(environment: Environment) -> Remedy | None:
         f"command writes 0{mode} instead (the old file is kept with the suffix .bak); the second opens the files at "
         "once. The option takes effect when the module is loaded again, which a reboot does.",
         "open-mode-anew",
+    )
+
+
+def joined_group(environment: Environment, matrix: Matrix) -> Remedy:
+    """The group that owns the files, of the account that somebody names or of whoever reads this."""
+    if decimal := decimal_mode(environment):
+        return decimal
+    group = named(seen(environment, "device-node-permission", "detail-group", *_TOLD_GROUP), "group")
+    if group is None:
+        return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
+    if user := named(seen(environment, "device-node-permission", *_TOLD_GROUP), "user"):
+        return Remedy(
+            f"Put the account {user} into the group {group}, which owns the device files, and restart its service.",
+            (run("sudo", "usermod", "-aG", GROUP(group), GROUP(user)),),
+        )
+    return remedy(
+        environment,
+        f"The device files belong to the group {group}: join it, then log out and in again. A service needs its own "
+        "account in that group, and a restart.",
+        "node-group",
+        group=group,
     )

@@ -17,7 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import lends_vgpus
-from envkit.checks.nvidia_driver.device_modes import decimal_mode
+from envkit.checks.nvidia_driver.device_modes import decimal_mode, joined_group
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import DeviceNode, Environment, MachineKind
@@ -54,26 +54,11 @@ _NO_NODES = Fault(
 )
 
 
-def _join(environment: Environment, matrix: Matrix) -> Remedy:
-    if decimal := decimal_mode(environment):
-        return decimal
-    group = named(seen(environment, "device-node-permission", "detail-group"), "group")
-    if group is None:
-        return remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes")
-    return remedy(
-        environment,
-        f"The device files belong to the group {group}: join it, then log out and in again. A service needs its own "
-        "account in that group, and a restart.",
-        "node-group",
-        group=group,
-    )
-
-
 _CLOSED = Fault(
     "device-node-permission",
     "This user is not allowed to open the GPU's device files",
     impact="Only root can use CUDA and nvidia-smi.",
-    remedy=_join,
+    remedy=joined_group,
 )
 
 

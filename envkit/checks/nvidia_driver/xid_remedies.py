@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.pci import pci_address
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import appliance
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import has_nvswitch_board, seen_gpus, share_of_power
@@ -25,6 +27,24 @@ _OPEN_ONLY = (
     "The card is fine: this release of the open kernel module starts only data-center GPUs unless an option allows "
     "others, as its message says. Set that option and restart, or install the proprietary module of the same release, "
     "or a newer branch, whose open module supports this card (Turing or newer) without the option."
+)
+
+_OPEN_ONLY_TALOS = (
+    "The card is fine: this release of the open kernel module starts only data-center GPUs unless an option allows "
+    "others, as its message says. In the node's machine configuration, under machine.kernel.modules, give the module "
+    "nvidia the option: {name: nvidia, parameters: [NVreg_OpenRmEnableUnsupportedGpus=1]}. Apply it, drain the node, "
+    "and restart it. A newer Talos has a branch whose open module supports this card (Turing or newer) without it."
+)
+_BY_TALOS = (
+    fixed("talosctl -n NODE edit machineconfig"),
+    fixed("kubectl drain NODE --ignore-daemonsets"),
+    fixed("talosctl -n NODE reboot"),
+)
+_VBIOS = (
+    "Newer driver branches need a newer VBIOS on these boards, which comes with the server maker's firmware, not with "
+    "the driver: note the GPU's VBIOS version on the driver that works (first command), ask the maker of the server "
+    "for the firmware that the newer branch needs, and stay on the working branch until it is installed. The second "
+    "command, on the newer branch, shows what the driver says."
 )
 
 
@@ -106,6 +126,10 @@ def _open_module(environment: Environment, matrix: Matrix) -> bool:
 
 def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
     """What the kernel log says before the failure, and what there is to check on a card or a module."""
+    if seen(environment, "rm-init-adapter-failed", "told-grace-since", "told-vbios"):
+        return remedy(environment, _VBIOS, "board-vbios", "module-log")
+    if seen(environment, "rm-init-adapter-failed", "detail-open-only") and appliance(environment) == "talos":
+        return Remedy(_OPEN_ONLY_TALOS, _BY_TALOS)
     if seen(environment, "rm-init-adapter-failed", "detail-open-only"):
         return remedy(environment, _OPEN_ONLY, "open-on-any-gpu", "reboot")
     power = seat_words(environment, "power cables and ", "")

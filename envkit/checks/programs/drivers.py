@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import appliance, managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import remedy
@@ -111,9 +112,38 @@ told_by_program(
 )
 
 
+def _for_kernel(environment: Environment, package: str) -> Remedy:
+    """Compiled modules of Ubuntu, which are for its own kernels alone: in the operator's driver container, or here."""
+    if "talos" in package or appliance(environment) == "talos":
+        return Remedy(
+            "The operator's driver container asks Ubuntu for modules of Talos's kernel, which do not exist: it cannot "
+            "install a driver on Talos. Build the node's image with the system extensions for the driver "
+            "(nvidia-open-gpu-kernel-modules or nonfree-kmod-nvidia) and nvidia-container-toolkit of one branch, load "
+            "the modules nvidia, nvidia_uvm, nvidia_drm, and nvidia_modeset under machine.kernel.modules, and set "
+            "driver.enabled=false and toolkit.enabled=false in the operator's values.",
+            (fixed("helm list -A"), fixed("talosctl -n NODE get extensions")),
+        )
+    if managed_by(environment, "kubernetes", "gpu-operator"):
+        return Remedy(
+            "The operator's driver container asks Ubuntu for compiled modules of the node's kernel, and there are "
+            "none: set driver.usePrecompiled=false, so that it compiles them (the kernel's headers must be "
+            "available), boot the node with a kernel for which Ubuntu has them, or install the driver on the node and "
+            "set driver.enabled=false.",
+            (fixed("kubectl get nodes -o wide"), fixed("helm list -A")),
+        )
+    return Remedy(
+        "Ubuntu has compiled driver modules only for its own kernels and for the branches that its security team "
+        "still builds: the first command lists what there is for this kernel. If nothing is listed, boot a kernel of "
+        "Ubuntu that has them, or install the branch's nvidia-dkms package, which compiles them here.",
+        (fixed("apt-cache search linux-modules-nvidia"), fixed("uname -r")),
+    )
+
+
 def _repository(environment: Environment, matrix: Matrix) -> Remedy:
     """What adds the repository of the package that was asked for."""
     package = named(seen(environment, "package-not-offered"), "package") or ""
+    if seen(environment, "package-not-offered", "kernel-modules"):
+        return _for_kernel(environment, package)
     if package.startswith(("nvidia-container", "libnvidia-container", "nvidia-docker")):
         return remedy(
             environment,

@@ -178,8 +178,11 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "nixos": (regex(r"\bNixOS\b|\bnixos-rebuild\b"), ("NixOS", "nixos-rebuild")),
     "talos": (regex(r"\bTalos\b|-talos\b"), ("Talos", "-talos")),
     "ostree": (
-        regex(r"\brpm-ostree\b|\bSilverblue\b|\bKinoite\b|\bBazzite\b|\bFedora CoreOS\b"),
-        ("rpm-ostree", "Silverblue", "Kinoite", "Bazzite", "Fedora CoreOS"),
+        regex(
+            r"\brpm-ostree\b|\bSilverblue\b|\bKinoite\b|\bBazzite\b|\bFedora CoreOS\b"
+            r"|\b(?:silverblue|kinoite|bazzite)-nvidia\b"
+        ),
+        ("rpm-ostree", "Silverblue", "Kinoite", "Bazzite", "Fedora CoreOS", "-nvidia"),
     ),
     "colab": (
         regex(

@@ -71,7 +71,8 @@ _PACKAGE = regex(
     r"(?![\w.]{0,1}\d)(?!\.x|/| ?[KMGT]i?B\b)"
 )
 _BUILT = regex(
-    r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?|,? ?\+? ?)?(?:index |the )?"
+    r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?"
+    r"|and (?:the |a )?(?=(?:cu\d{3}|[Cc][Uu][Dd][Aa] ?\d{1,2}\.\d) (?:build|wheel)\b)|,? ?\+? ?)?(?:index |the )?"
     r"(?:cu(?P<tag>\d{3})\b|CUDA ?(?P<cuda>\d{1,2}\.\d)\b|cuda ?(?P<small>\d{1,2}\.\d)\b"
     r"|(?P<cpu>py3\.\d{1,2}_cpu_\d|cpu_py\d{2,3}|cpu[ -]only\b|cpuonly\b|\(?cpu\)))"
 )
