@@ -186,6 +186,16 @@ class GonePackage:
     sources: tuple[str, ...]
 
 
+@table("image/base_users.csv", "images")
+@record
+class BaseUser:
+    """The user as whom the steps of some images run unless USER says otherwise; `images` is a pattern of their name."""
+
+    images: str
+    user: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_commands.csv", "os_id", "command")
 @record
 class GoneCommand:

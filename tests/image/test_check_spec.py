@@ -152,7 +152,7 @@ def test_words_of_commands_are_told_apart() -> None:
     ],
 )
 def test_what_cannot_be_looked_at_is_named(command: str, unread: str, matrix: Matrix) -> None:
-    finding = only(f"FROM python:3.11\nCOPY . .\nRUN {command}\n", matrix)
+    finding = only(f"FROM python:3.11\nCOPY . .\nRUN pip install poetry uv && {command}\n", matrix)
     assert (finding.id, finding.status) == ("image.list-unread", Status.UNKNOWN)
     assert finding.subject == f"line 3: {unread}"
 
@@ -586,7 +586,7 @@ def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, jud
 # What real files do and was once called an error: (file, findings that are no OK)
 UNSURE = {
     "a build between two of the rows": (
-        "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\n"
+        "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\nCOPY --from=ghcr.io/astral-sh/uv:0.9.2 /uv /bin/\n"
         "RUN uv pip install --system --break-system-packages torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
         ["unknown image.framework-version"],
     ),

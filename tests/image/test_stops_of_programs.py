@@ -13,6 +13,8 @@ _UBUNTU = "FROM nvidia/cuda:12.6.3-runtime-ubuntu22.04\n"
 _PIP = f"{_UBUNTU}RUN apt-get update && apt-get install -y python3-pip\n"
 _BIONIC = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3-pip{}\n"
 _FOCAL = "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y curl python3\n"
+_LEAN = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y --no-install-recommends {}\n"
+_CUDA = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y gcc\nCOPY cuda_12.4.1_550.54.15_linux.run .\n"
 _POETRY = "RUN curl -sSL https://install.python-poetry.org | {}python3 -{}\n"
 
 STOPS = [
@@ -22,6 +24,27 @@ STOPS = [
     ("image.program-missing", "FROM python:3.12-slim\nRUN curl -O https://a.example/b\n"),
     ("image.program-missing", "FROM python:3.12\nRUN cmake .\n"),
     ("image.program-missing", f"{_UBUNTU}RUN apt-get update && apt-get install -y wget && unzip b.zip\n"),
+    ("image.program-missing", "FROM ubuntu:22.04\nRUN gcc -o a a.c\n"),
+    ("image.program-missing", "FROM debian:12\nRUN apt-get update && apt-get install -y gcc\nRUN make -j4\n"),
+    ("image.program-missing", "FROM python:3.12-slim\nCOPY . .\nRUN make\n"),
+    ("image.program-missing", f"{_UBUNTU}RUN sudo apt-get update\n"),
+    ("image.program-missing", "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa\n"),
+    ("image.program-missing", "FROM debian:12\nRUN rsync -a a b\n"),
+    ("image.program-missing", f"{_UBUNTU}RUN apt-get update && apt-get install -y python3\nRUN python a.py\n"),
+    ("image.program-missing", f'{_UBUNTU}COPY a.py .\nCMD ["python3", "a.py"]\n'),
+    ("image.program-missing", f"{_UBUNTU}COPY a.py .\nENTRYPOINT python3 a.py\n"),
+    ("image.program-missing", "FROM python:3.12-slim\nCOPY . .\nRUN uv sync\n"),
+    ("image.compiler-missing", "FROM ubuntu:22.04\nRUN nvcc --version\n"),
+    ("image.apt-lists-missing", "FROM ubuntu:22.04\nRUN apt-get install -y gcc\n"),
+    ("image.apt-lists-missing", "FROM debian:12\nRUN apt-get install -y vim\n"),
+    ("image.apt-lists-missing", "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN apt-get install -y wget\n"),
+    ("image.user-not-root", "FROM ubuntu:22.04\nUSER 1000\nRUN apt-get update\n"),
+    ("image.user-not-root", f"{_UBUNTU}RUN useradd -m me\nUSER me\nRUN apt-get install -y git\n"),
+    ("image.user-not-root", "FROM jupyter/base-notebook\nRUN apt-get update && apt-get install -y git\n"),
+    ("image.certificates-missing", f"{_LEAN.format('curl')}RUN curl -O https://a.example/b\n"),
+    ("image.certificates-missing", f"{_LEAN.format('git')}RUN git clone https://a.example/b\n"),
+    ("image.installer-asks", f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run\n"),
+    ("image.installer-asks", f"{_CUDA}RUN ./cuda_12.4.1_550.54.15_linux.run --toolkit\n"),
     ("image.service-at-build", f"{_UBUNTU}RUN apt-get update && apt-get install -y docker.io\nRUN docker build .\n"),
     ("image.service-at-build", f"{_UBUNTU}RUN sudo systemctl restart nginx\n"),
     ("image.word-unknown", f"{_PIP}RUN pip3 .\n"),
@@ -50,6 +73,26 @@ STOPS = [
 ]
 
 BUILDS = [
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cmake\nRUN gcc --version && make\n",
+    "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN gcc --version && make && nvcc --version\n",
+    "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN apt-get install -y gcc\n",
+    "FROM python:3.12\nRUN make && gcc --version\n",
+    "FROM python:3.12-slim\nRUN pip install cmake ninja uv\nRUN cmake . && ninja && uv sync\n",
+    f'{_PIP}RUN usermod -aG sudo root\nRUN python3 a.py\nCMD ["python3", "a.py"]\n',
+    f'{_UBUNTU}RUN apt-get update && apt-get install -y supervisor\nCMD ["python3", "a.py"]\n',
+    f'{_UBUNTU}COPY . .\nENV PATH=/opt/venv/bin:$PATH\nCMD ["python3", "a.py"]\n',
+    f"{_PIP}RUN ln -s /usr/bin/python3 /usr/bin/python\nRUN python a.py\n",
+    "FROM ubuntu:22.04\nUSER 1000\nUSER root\nRUN apt-get update\n",
+    "FROM ubuntu:22.04\nARG WHO\nUSER $WHO\nRUN apt-get update\n",
+    f"{_PIP}RUN apt-get install -y sudo\nUSER 1000\nRUN sudo apt-get update\n",
+    "FROM jupyter/base-notebook\nUSER root\nRUN apt-get update && apt-get install -y git\n",
+    f"{_LEAN.format('curl ca-certificates')}RUN curl -O https://a.example/b\n",
+    f"{_LEAN.format('curl')}RUN curl -k -O https://a.example/b && curl -O http://a.example/b\n",
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y curl\nRUN curl -O https://a.example/b\n",
+    "FROM nvidia/cuda:12.6.3-base-ubuntu22.04\nRUN apt-get update && apt-get install -y --no-install-recommends git\n"
+    "RUN git clone https://a.example/b\n",
+    f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --silent --toolkit\n",
+    f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --extract=/x && yes | sh cuda_12.4.1_550.54.15_linux.run\n",
     "FROM python:3.12\nRUN apt-get install git\n",
     "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y ffmpeg\n",
     f"{_PIP}RUN apt-get install -y git && git clone https://github.com/a/b\n",
