@@ -20,7 +20,7 @@ from envkit.dockerfile.stops_asks import asks, upgrade_asks
 from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_companions import companion_outgrown
-from envkit.dockerfile.stops_conda import conda_unfound
+from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
@@ -63,6 +63,7 @@ from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, pyth
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_pythons import release_for_other_python
 from envkit.dockerfile.stops_quotes import bounds_redirected
+from envkit.dockerfile.stops_redirects import redirect_not_followed
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
 from envkit.dockerfile.stops_root import apt_without_root
@@ -80,6 +81,7 @@ from envkit.dockerfile.stops_system import (
 )
 from envkit.dockerfile.stops_tools import export_gone, option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_anew, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_users import user_exists
 from envkit.dockerfile.stops_uv import environment_missing
 from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
@@ -164,6 +166,9 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         apt_without_root,
         certificates_missing,
         runfile_asks,
+        user_exists,
+        redirect_not_followed,
+        conda_gone,
         pip_command_unknown,
         release_is_a_name,
         source_by_old_pip,

@@ -17,7 +17,7 @@ from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word, exec_form
 from envkit.dockerfile.stops_sources import BRINGS, is_harmless
 from envkit.tables.codes import limit
-from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.known_images import CUDA_REPOSITORY, PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.program_stops import AbsentProgram
 
@@ -25,7 +25,6 @@ from envkit.tables.program_stops import AbsentProgram
 _COMPILERS = frozenset(
     {"build-essential", "gcc", "g++", "make", "python3-dev", "python3-pip", "python3-venv", "python3-numpy"}
 )
-_PYTORCH = "pytorch/pytorch"
 _TENSORFLOW = "tensorflow/tensorflow"
 _FROM_GIT = "git+"
 _PYTHON = "python"
@@ -196,7 +195,7 @@ def kinds_of(ground: Ground) -> frozenset[str]:
     if base.repository == _TENSORFLOW:
         old = own is not None and own < limit("tensorflow-images-without-git")
         return frozenset({"tensorflow"} if old else ())
-    if base.repository == _PYTORCH:
+    if base.repository == PYTORCH_REPOSITORY:
         since = own is not None and own >= limit("first-pytorch-image-without-git")
         return frozenset({"pytorch"} if since and base.tag.endswith("-runtime") else ())
     return _of_plain(ground)

@@ -196,6 +196,27 @@ class BaseUser:
     sources: tuple[str, ...]
 
 
+@table("image/first_users.csv", "os_id")
+@record
+class FirstUser:
+    """The user, and the group of the same number, that the images of a distribution have beside those of the system."""
+
+    os_id: str
+    name: str
+    number: int
+    sources: tuple[str, ...]
+
+
+@table("image/redirects.csv", "address")
+@record
+class Redirect:
+    """Addresses, as a pattern, that only send on to another one."""
+
+    address: str
+    title: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_commands.csv", "os_id", "command")
 @record
 class GoneCommand:

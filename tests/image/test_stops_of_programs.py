@@ -45,6 +45,17 @@ STOPS = [
     ("image.certificates-missing", f"{_LEAN.format('git')}RUN git clone https://a.example/b\n"),
     ("image.installer-asks", f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run\n"),
     ("image.installer-asks", f"{_CUDA}RUN ./cuda_12.4.1_550.54.15_linux.run --toolkit\n"),
+    ("image.path-exists", "FROM ubuntu:24.04\nRUN useradd -m -u 1000 me\n"),
+    ("image.path-exists", "FROM nvidia/cuda:12.6.3-base-ubuntu24.04\nRUN groupadd --gid=1000 me && useradd -g me me\n"),
+    ("image.installer-gone", "FROM python:3.12\nRUN curl -O https://repo.continuum.io/miniconda/Miniconda3-4.sh\n"),
+    (
+        "image.installer-gone",
+        "FROM python:3.12\nRUN curl -sS https://github.com/a/b/releases/download/v1/c.tgz | tar xz\n",
+    ),
+    ("image.program-missing", "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel\nRUN conda install -y six\n"),
+    ("image.python-managed", "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel\nRUN pip install six\n"),
+    ("image.word-unknown", "FROM python:3.12\nCOPY . .\nRUN pip install -e .[a, b]\n"),
+    ("image.word-unknown", f'{_PIP}CMD ["sh", "a.sh", "&&", "python3", "a.py"]\n'),
     ("image.service-at-build", f"{_UBUNTU}RUN apt-get update && apt-get install -y docker.io\nRUN docker build .\n"),
     ("image.service-at-build", f"{_UBUNTU}RUN sudo systemctl restart nginx\n"),
     ("image.word-unknown", f"{_PIP}RUN pip3 .\n"),
@@ -73,6 +84,15 @@ STOPS = [
 ]
 
 BUILDS = [
+    "FROM ubuntu:24.04\nRUN userdel -r ubuntu && useradd -m -u 1000 me\n",
+    "FROM ubuntu:24.04\nRUN useradd -m me && useradd -o -u 1000 you\n",
+    "FROM ubuntu:22.04\nRUN useradd -m -u 1000 me\n",
+    "FROM python:3.12\nRUN curl -fsSL https://github.com/a/b/releases/download/v1/c.tgz | tar xz\n",
+    "FROM python:3.12\nRUN curl -O https://raw.githubusercontent.com/a/b/main/c\n",
+    "FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\nRUN conda install -y six && pip install six\n",
+    "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel\nRUN pip install --break-system-packages six\n",
+    "FROM python:3.12\nCOPY . .\nRUN pip install -e '.[a, b]' 'uvicorn[standard]'\n",
+    f'{_PIP}CMD ["sh", "-c", "python3 a.py && python3 b.py"]\n',
     "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cmake\nRUN gcc --version && make\n",
     "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN gcc --version && make && nvcc --version\n",
     "FROM nvidia/cuda:12.6.3-devel-ubuntu22.04\nRUN apt-get install -y gcc\n",
