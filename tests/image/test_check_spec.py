@@ -601,12 +601,12 @@ UNSURE = {
     ),
     "a package that runs without CUDA too": (
         "FROM ubuntu:16.04\nRUN apt-get install -y python3-pip; pip3 install --upgrade tensorflow\n",
-        ["warn image.cpu-build"],
+        ["warn image.base-end-of-life", "warn image.cpu-build"],
     ),
     "one whose name says that it does not": (
         "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip;"
         " pip3 install 'numpy<1.24' tensorflow-gpu==2.8.0 'protobuf<3.21'\n",
-        ["fail image.cuda-missing"],
+        ["fail image.cuda-missing", "warn image.base-end-of-life"],
     ),
     "what the image has already": ("FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install tensorflow\n", []),
     "what replaces it": (
