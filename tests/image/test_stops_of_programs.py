@@ -45,6 +45,13 @@ STOPS = [
     ("image.certificates-missing", f"{_LEAN.format('git')}RUN git clone https://a.example/b\n"),
     ("image.installer-asks", f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run\n"),
     ("image.installer-asks", f"{_CUDA}RUN ./cuda_12.4.1_550.54.15_linux.run --toolkit\n"),
+    ("image.word-unknown", "FROM continuumio/miniconda3\nRUN conda install -y -c conda-forge\n"),
+    ("image.installer-gone", "FROM python:3.12\nRUN gpg --keyserver ha.pool.sks-keyservers.net --recv-keys A\n"),
+    (
+        "image.archive-gone",
+        "FROM debian:buster\nRUN apt-get update\nRUN echo 'deb a' > /etc/apt/sources.list.d/b.list\n",
+    ),
+    ("image.archive-gone", "FROM ubuntu:15.04\nRUN apt-get update\n"),
     ("image.path-exists", "FROM ubuntu:24.04\nRUN useradd -m -u 1000 me\n"),
     ("image.path-exists", "FROM nvidia/cuda:12.6.3-base-ubuntu24.04\nRUN groupadd --gid=1000 me && useradd -g me me\n"),
     ("image.installer-gone", "FROM python:3.12\nRUN curl -O https://repo.continuum.io/miniconda/Miniconda3-4.sh\n"),
@@ -84,6 +91,9 @@ STOPS = [
 ]
 
 BUILDS = [
+    "FROM condaforge/miniforge3\nRUN conda install -y -c conda-forge numpy\n",
+    "FROM python:3.12\nRUN gpg --keyserver ha.pool.sks-keyservers.net --recv A || gpg --keyserver b.example --recv A\n",
+    "FROM debian:buster\nRUN sed -i s/deb.debian.org/archive.debian.org/ /etc/apt/sources.list && apt-get update\n",
     "FROM ubuntu:24.04\nRUN userdel -r ubuntu && useradd -m -u 1000 me\n",
     "FROM ubuntu:24.04\nRUN useradd -m me && useradd -o -u 1000 you\n",
     "FROM ubuntu:22.04\nRUN useradd -m -u 1000 me\n",
