@@ -6,20 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.names import normalized
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.software import numpy_spec
+from envkit.compat.software import numpy_spec, some_version_meets
 from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, stays_in_base
 from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import python_of_tag
+from envkit.dockerfile.packages import Package
 from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import numpy_bringers
 from envkit.tables.codes import limit
+from envkit.tables.images import numpy_needs_python
 from envkit.tables.rows import FrameworkImage, framework_title
 
 if TYPE_CHECKING:
@@ -58,21 +60,45 @@ def _takes_numpy_one(own: FrameworkImage, matrix: Matrix) -> bool:
 def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator[Finding]:
     pinned = max((step.place for step in ground.steps if _pins_numpy(step)), default=())
     for step in ground.steps:
-        for package in step.packages if step.place > pinned and goes_into_the_base(step) else ():
-            row = numpy_bringers().get(normalized(package.name))
-            forced = row is not None and row.forces is not None and python.release(2) >= row.forces
-            if package.tool != "pip" or not forced or is_bounded(package.spec) or package.held:
-                continue
-            name = f"{framework_title(own.framework)} {own.version}"
-            yield finding(
-                faults.NUMPY_UNBOUNDED,
-                Status.WARN,
-                f"the newest {package.name} needs NumPy 2, but the {name} in {ground.base.image} was built for NumPy 1",
-                package_subject(package),
-                impact=faults.NUMPY_IMPACT,
-                remedy=Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT("numpy<2")),)),
-            )
-            return
+        for package in step.packages if step.place >= pinned and goes_into_the_base(step) else ():
+            why = _brings_numpy_two(package, step, python, pinned=step.place == pinned)
+            if why:
+                name = f"{framework_title(own.framework)} {own.version}"
+                yield finding(
+                    faults.NUMPY_UNBOUNDED,
+                    Status.WARN,
+                    f"{why} NumPy 2, but the {name} in {ground.base.image} was built for NumPy 1",
+                    package_subject(package),
+                    impact=faults.NUMPY_IMPACT,
+                    remedy=Remedy(
+                        "Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT("numpy<2")),)
+                    ),
+                )
+                return
+
+
+def _brings_numpy_two(package: Package, step: Step, python: Version, *, pinned: bool) -> str:
+    """How a package certainly brings NumPy 2, as the start of a sentence; blank where it does not."""
+    if package.tool != "pip" or package.held:
+        return ""
+    if normalized(package.name) == "numpy":
+        return _asks_numpy_two(package, step, python)
+    row = numpy_bringers().get(normalized(package.name))
+    forced = row is not None and row.forces is not None and python.release(2) >= row.forces
+    return f"the newest {package.name} needs" if forced and not pinned and not is_bounded(package.spec) else ""
+
+
+def _asks_numpy_two(package: Package, step: Step, python: Version) -> str:
+    new = limit("numpy-of-new-abi")
+    floor = numpy_needs_python(new)
+    if package.spec:
+        try:
+            asked = VersionSpec.parse(package.spec)
+        except ValueError:
+            return ""
+        return "" if some_version_meets((asked, VersionSpec((("<", new),)))) else f"{package.asked} is"
+    upgrades = not {"-U", "--upgrade"}.isdisjoint(step.command.words)
+    return "the newest numpy is" if upgrades and floor is not None and python.release(2) >= floor else ""
 
 
 def _pins_numpy(step: Step) -> bool:

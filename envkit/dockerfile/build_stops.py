@@ -12,13 +12,15 @@ from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, line_of, stop
 from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.stops_absent import program_missing
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
 from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
 from envkit.dockerfile.stops_asks import asks, upgrade_asks
 from envkit.dockerfile.stops_blank import nothing_to_install
+from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_companions import companion_outgrown
-from envkit.dockerfile.stops_conda import conda_unfound
+from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
@@ -52,7 +54,6 @@ from envkit.dockerfile.stops_pip_words import pip_word_unknown, uninstall_asks
 from envkit.dockerfile.stops_programs import (
     pip_command_unknown,
     poetry_refuses,
-    program_missing,
     release_is_a_name,
     script_by_name,
     service_asked,
@@ -62,8 +63,11 @@ from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, pyth
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_pythons import release_for_other_python
 from envkit.dockerfile.stops_quotes import bounds_redirected
+from envkit.dockerfile.stops_redirects import redirect_not_followed
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
+from envkit.dockerfile.stops_root import apt_without_root
+from envkit.dockerfile.stops_runfiles import runfile_asks
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_switches import switch_renamed
@@ -77,6 +81,7 @@ from envkit.dockerfile.stops_system import (
 )
 from envkit.dockerfile.stops_tools import export_gone, option_gone, program_moved
 from envkit.dockerfile.stops_torch import compiled_anew, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_users import user_exists
 from envkit.dockerfile.stops_uv import environment_missing
 from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
@@ -158,6 +163,12 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         environment_missing,
         release_gone,
         program_missing,
+        apt_without_root,
+        certificates_missing,
+        runfile_asks,
+        user_exists,
+        redirect_not_followed,
+        conda_gone,
         pip_command_unknown,
         release_is_a_name,
         source_by_old_pip,
@@ -199,7 +210,8 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     """Every command that needs the CUDA compiler in an image that certainly has none."""
     base = ground.base
-    if ground.of_python and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
+    bare = ground.stock and base.repository != CUDA_REPOSITORY
+    if bare and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
         yield from _without_toolkit(ground)
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return
@@ -223,7 +235,7 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _without_toolkit(ground: Ground) -> Iterator[Finding]:
-    """The first call of nvcc itself in an image of Python's own project, which has nothing of CUDA."""
+    """The first call of nvcc itself in an image of a distribution or of Python's project, which has nothing of CUDA."""
     for step in ground.steps:
         if step.command.words[0] == "nvcc" and step.command.decisive:
             yield stop(

@@ -10,6 +10,7 @@ from envkit.base.sentences import series
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.dockerfile.base_ended import base_ended
 from envkit.dockerfile.base_outgrown import base_outgrown
 from envkit.dockerfile.base_replaced import base_replaced
 from envkit.dockerfile.build_passes import build_passes
@@ -59,6 +60,7 @@ def check_dockerfile(
     meant = meant_for((item.framework for item in found.wanted), request, matrix)
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix, meant)
+    findings += base_ended(stages, findings, matrix)
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
     findings += environments_copied(stages, {one.place: one for one in made})
@@ -123,8 +125,17 @@ def _left_out(stages: tuple[BuildStage, ...]) -> Iterator[Finding]:
     for stage in stages:
         if stage.index not in needed:
             subject = subject_of(stage.line, stage.name or stage.image)
+            told = "not checked: the last stage does not use this one"
+            if stage.name:
+                yield finding(faults.STAGE_UNUSED, Status.SKIP, told, subject)
+                continue
             yield finding(
-                faults.STAGE_UNUSED, Status.SKIP, "not checked: the last stage does not use this one", subject
+                faults.STAGE_UNUSED,
+                Status.WARN,
+                "nothing of this stage is in the image: a later FROM starts anew, and nothing is copied from here",
+                subject,
+                impact="BuildKit skips it.",
+                remedy=Remedy("Remove the stage, or copy from it: COPY --from=0."),
             )
 
 

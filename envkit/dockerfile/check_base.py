@@ -24,6 +24,7 @@ from envkit.tables.known_bases import WithoutLatest
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
     GONE,
+    PYTORCH_REPOSITORY,
     framework_image,
     image_name,
     supported_beside,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 _IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)?[a-z0-9][\w./-]*[\w](?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]+)?")
 _CUDNN = regex(r"cudnn\d+")
-_PYTORCH = "pytorch/pytorch"
 _BITNAMI, _LEGACY = "bitnami/", "bitnamilegacy/"
 _OF_PYTORCH = regex(r"(?P<release>\d\.\d{1,2}(?:\.\d)?)-cuda(?P<cuda>\d{1,2}\.\d)-cudnn\d-(?:runtime|devel)")
 _LISTED = frozenset({"supported", "unsupported"})
@@ -180,7 +180,7 @@ def _with_other_cudnn(repository: str, tag: str, matrix: Matrix) -> FrameworkIma
 
 def _without_build(repository: str, tag: str, matrix: Matrix) -> tuple[Version, Version] | None:
     """Release and CUDA of a tag of PyTorch's images, where that release was never built for that CUDA."""
-    named = _OF_PYTORCH.fullmatch(tag) if repository == _PYTORCH else None
+    named = _OF_PYTORCH.fullmatch(tag) if repository == PYTORCH_REPOSITORY else None
     if named is None:
         return None
     release, cuda = Version.parse(named["release"]), Version.parse(named["cuda"])
@@ -191,7 +191,7 @@ def _without_build(repository: str, tag: str, matrix: Matrix) -> tuple[Version, 
 
 def _has_no_image(release: Version, cuda: Version, matrix: Matrix) -> bool:
     """True for a release all images of which are on record, and none of them is for this CUDA."""
-    rows = [row for row in matrix.framework_images if row.repository == _PYTORCH and row.version is not None]
+    rows = [row for row in matrix.framework_images if row.repository == PYTORCH_REPOSITORY and row.version is not None]
     found = {row.cuda.release(2) for row in rows if row.cuda and row.version and row.version.starts_with(release)}
     return release <= limit("pytorch-images-all-known") and bool(found) and cuda not in found
 

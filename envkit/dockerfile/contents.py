@@ -44,7 +44,10 @@ _WITH_DRIVER = regex(
     r"(?m)^(?:\w+=\S* |sudo )*(?:apt-get|apt) (?=[^\n]*\binstall )[^\n]* (cuda(?:-runtime)?(?:-\d+-\d+)?)(?= |$)"
 )
 # The installer of the driver alone, which runs; unpacked it installs nothing.
-_DRIVER_RUN = regex(r"(?m)(?:\./|\bsh )(NVIDIA-Linux-[\w.-]{1,60}\.run)(?= |$)(?![^\n]{0,200} (?:-x|--extract-only)\b)")
+_DRIVER_RUN = regex(
+    r"(?m)(?:\./|\bsh )(NVIDIA(?:-Linux-[\w.*-]{1,60}|[\w*-]{0,20}\*)\.run)(?= |$)"
+    r"(?![^\n]{0,200} (?:-x|--extract-only)\b)"
+)
 
 
 @record

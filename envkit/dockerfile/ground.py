@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 # A conda that may bring another Python.
 _CONDA = r"(?<!which )conda(?! (?:clean|config|info|list)\b)"
+SOURCES = regex(
+    r"(?m)^(?!(?:sudo )?rm )[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b"
+    r"|apt-key|keyring|archive\.debian|vault\.|old-releases)"
+)
 # What a file may tell anywhere before a command, and what then leaves a rule in doubt.
 _TELLS = {
     "leave": regex(r"(?i)break.system.packages|EXTERNALLY-MANAGED"),
@@ -49,10 +53,7 @@ _TELLS = {
     ),
     "compiler": regex(r"cuda-toolkit|cuda-nvcc|cuda-compiler|nvidia-cuda-|cuda-\d|cuda_\d|conda|mamba|SKIP_CUDA"),
     "deadsnakes": regex(r"deadsnakes"),
-    "sources": regex(
-        r"(?m)^(?!(?:sudo )?rm )[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b"
-        r"|apt-key|keyring|archive\.debian|vault\.|old-releases)"
-    ),
+    "sources": SOURCES,
     # The same without those that only name another mirror of the distribution.
     "repositories": regex(
         r"(?m)^(?!(?:sudo )?rm )(?!(?:sudo )?sed (?![^\n]*(?:archive\.debian|old-releases|vault\.))[^\n]*"

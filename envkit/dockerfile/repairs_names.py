@@ -10,6 +10,8 @@ from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.tables.loader import read
+from envkit.tables.program_stops import AbsentProgram
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -19,7 +21,7 @@ _PYTORCH = regex(
     r"(?P<image>pytorch/pytorch:(?P<release>\d[\d.]{0,8})-cuda[\d.]{1,6}-cudnn\d-(?P<flavor>runtime|devel))"
 )
 _BITNAMI = regex(r"bitnami/[\w.-]{1,80}:\S{1,128}")
-_LACKS = regex(r"the image has no (\w{1,20}), and nothing in this file installs it")
+_LACKS = regex(r"the image has no ([\w+-]{1,20}), and nothing in this file installs it")
 _NO_PYTHON = "Ubuntu provides python3 but not python, and nothing in this file installs python"
 _PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
 _INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
@@ -76,8 +78,9 @@ def program_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     """A command before the one that lacks a program: apt installs it, a link or PATH leads to it."""
     lacks = _LACKS.fullmatch(finding.title)
     before, told = "", ""
-    if lacks is not None:
-        name = lacks[1]
+    packages = {row.program: row.package for row in read(AbsentProgram)}
+    name = packages.get(lacks[1], "") if lacks is not None else ""
+    if name:
         before = (
             f"RUN apt-get update && apt-get install -y --no-install-recommends {name} ca-certificates "
             "&& rm -rf /var/lib/apt/lists/*"

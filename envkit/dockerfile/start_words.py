@@ -38,6 +38,7 @@ _BRINGS_PYTHON = regex(
 _CONFIGURES = regex(r"\./configure|\bcmake\b")
 _OF_C = regex(r"\bmake\b")
 _INTO_PATH = regex(r"/s?bin\b|\bpip[\d.]* install [^\n]{0,200}(?:\s\.(?:\s|$)|-e )|setup\.py")
+_JOINTS = frozenset({"&&", "||", ";", "|", "&", ">", ">>"})
 _WITH_OPTION = regex(r"[\w./-]{1,100}\.py\s+\S.{0,200}")
 _PORT = regex(r"--(?:port|bind)(?:=.{0,80})?|-b|[\w.]{0,60}:\$\{?\w{1,60}\}?")
 _UNREAD = regex(r"(?:[\w.:=/-]{0,60})\$(?:\{[A-Za-z_]\w{0,60}\}|[A-Za-z_]\w{0,60})")
@@ -134,6 +135,9 @@ def _fault(part: Instruction, *, alone: bool) -> tuple[str, str] | None:
         return None
     if _SENTENCE.fullmatch(words[0]):
         return f"there is no program named {words[0]}", "Write the program and each argument as a separate word."
+    joint = next((word for word in words[1:] if word in _JOINTS), None)
+    if joint is not None and "-c" not in words:
+        return f"no shell reads this {part.keyword}: {joint} is an argument of {words[0]}", "Call a shell: sh -c."
     if len(words) > 1 and _PYTHON.fullmatch(words[0]) and _WITH_OPTION.fullmatch(words[1]):
         return f"there is no file named {words[1]}", "Write the file and each option as a separate word."
     return None

@@ -10,6 +10,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import ShellCommand, called
+from envkit.tables.codes import limit
 
 _REMOVED = regex(r"/var/lib/apt(?:/lists)?(?:/\*?)?")
 # Programs that certainly fetch no lists; whatever else runs, such as a script, may.
@@ -19,10 +20,15 @@ _HARMLESS = regex(
 )
 # What the images themselves may have: apt then has nothing to look for.
 _MAY_BE_THERE = regex(
-    r"-.*|[^$*./=`]*[$*./=`].*|lib(?!egl|eigen|gl|sm|sndfile|opencv|boost|x(?:ext|render|11)).*|cuda.*|nvidia.*|nv.*|gnupg.*|gpg.*|apt.*|ca-certificates|build-essential|gcc.*|g\+\+.*|cpp.*"
-    r"|make|patch|binutils.*|dpkg.*|perl.*|python[\d.]*(?:-minimal)?|bash|dash|coreutils|tar|gzip|bzip2|xz-utils|sed|grep"
+    r"-.*|[^$*./=`]*[$*./=`].*|lib(?!egl|eigen|gl|sm|sndfile|opencv|boost|x(?:ext|render|11)).*|cuda.*|nvidia.*|nv.*|apt.*"
+    r"|gnupg.*|gpg.*|ca-certificates|dpkg(?!-dev).*|perl.*|bash|dash|coreutils|tar|gzip|bzip2|xz-utils|sed|grep"
     r"|findutils|diffutils|mawk|mount|login|passwd|adduser|procps|hostname|util-linux|ncurses.*|tzdata|debconf|.*keyring"
-    r"|zlib1g.*|e2fsprogs|lsb-base|sudo|init.*|iproute2|iputils-ping|net-tools|less|udev|systemd.*|curl|wget|vim.*|linux.*"
+    r"|zlib1g.*|e2fsprogs|lsb-base|init.*|openssl|netbase|gcc-\d+-base|python"
+)
+_COMPILERS = regex(r"build-essential|gcc.*|g\+\+.*|cpp.*|make|patch|binutils.*|dpkg-dev|linux.*")
+# More of what older images have.
+_IN_OLD_IMAGES = regex(
+    r"python[\d.]*(?:-minimal)?|sudo|iproute2|iputils-ping|net-tools|less|udev|systemd.*|curl|wget|vim.*"
 )
 
 
@@ -37,7 +43,7 @@ def lists_missing(ground: Ground) -> Iterator[Finding]:
         if asked is None:
             certain = _without_lists(command, certain=certain)
             updated = updated or arguments(command, APT, ("update",)) is not None
-        elif certain and _stops(command):
+        elif certain and _stops(command, ground):
             yield stop(
                 faults.APT_LISTS_MISSING,
                 "the package lists were removed after apt-get update"
@@ -60,9 +66,20 @@ def _without_lists(command: ShellCommand, *, certain: bool) -> bool:
     return certain and _HARMLESS.fullmatch(name) is not None
 
 
-def _stops(command: ShellCommand) -> bool:
+def _stops(command: ShellCommand, ground: Ground) -> bool:
     words = command.words
     asked = arguments(command, APT, ("install",)) or ()
     if command.conditional or not command.decisive or not {"--update", "-U"}.isdisjoint(words):
         return False
-    return any(_MAY_BE_THERE.fullmatch(word) is None for word in asked) and "<" not in words and ">" not in words
+    return any(not _may_be_there(word, ground) for word in asked) and "<" not in words and ">" not in words
+
+
+def _may_be_there(package: str, ground: Ground) -> bool:
+    """True for a package that the image may have before anything is installed."""
+    base = ground.base
+    lean = base.row is None or base.row.flavor != "devel"
+    glibc = base.system.glibc if base.system is not None else None
+    old = glibc is None or glibc < limit("glibc-of-lean-images")
+    if _COMPILERS.fullmatch(package):
+        return old or not lean
+    return _MAY_BE_THERE.fullmatch(package) is not None or (old and _IN_OLD_IMAGES.fullmatch(package) is not None)

@@ -1,4 +1,4 @@
-"""Where pip is given nothing to install: no requirement at all, or one that a blank argument leaves."""
+"""Where pip or conda is given nothing to install: no requirement, or one that a blank argument leaves."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ _ALONE = frozenset(
     {"-U", "--upgrade", "-I", "--ignore-installed", "--force-reinstall", "--no-cache-dir", "--no-cache", "--pre", "-q"}
     | {"--quiet", "-v", "--verbose", "--user", "--no-deps", "--no-build-isolation", "--no-input"}
 )
+_CONDA = frozenset({"conda", "mamba"})
+_VALUES_OF_CONDA = frozenset({"-c", "--channel", "-n", "--name", "-p", "--prefix"})
+_ALONE_OF_CONDA = frozenset({"-y", "--yes", "-q", "--quiet", "-yq", "-qy", "--override-channels"})
 _VARIABLE = regex(r"\$(?:\{(\w{1,60})\}|(\w{1,60}))")
 _OF_IMAGES = regex(r"(?:CUDA|CUDNN|NCCL|NV|NVIDIA|PYTHON|PYTORCH)(?:_\w{1,60})?")
 
@@ -31,7 +34,7 @@ def nothing_to_install(ground: Ground) -> Iterator[Finding]:
             continue
         asked = [word for word in given if word not in _ALONE]
         if not asked:
-            told, fix = "pip install names nothing to install", "Name a package, or remove the command."
+            told, fix = "this command names nothing to install", "Name a package, or remove the command."
         elif len(asked) == 1 and (name := variable_of(asked[0])) in blank:
             told = f"pip gets nothing to install: {name} is blank, as ARG {name} has no default"
             fix = f"Give {name} a default, or build with --build-arg {name}=…."
@@ -51,12 +54,27 @@ def nothing_to_install(ground: Ground) -> Iterator[Finding]:
 def _given(words: Sequence[Word]) -> Sequence[Word] | None:
     """What stands after `pip install`; None for other commands, and where an option stands before the verb."""
     rest = list(words)
+    if rest[:1] and rest[0] in _CONDA:
+        return _given_to_conda(rest)
     if len(rest) > 1 and _PYTHON.fullmatch(rest[0]) and rest[1] == "-m":
         rest = rest[2:]
     if not rest or not is_pip(rest[0]):
         return None
     rest = [word for at, word in enumerate(rest) if at == 0 or word not in _ALONE]
     return rest[2:] if rest[1:2] == ["install"] else None
+
+
+def _given_to_conda(words: Sequence[Word]) -> Sequence[Word] | None:
+    """What stands after `conda install` but for channels and the name of an environment."""
+    if words[1:2] != ["install"]:
+        return None
+    given: list[Word] = []
+    before = ""
+    for word in words[2:]:
+        if before not in _VALUES_OF_CONDA and word not in _VALUES_OF_CONDA and word not in _ALONE_OF_CONDA:
+            given.append(word)
+        before = word
+    return given
 
 
 def variable_of(word: str) -> str:

@@ -21,11 +21,11 @@ from envkit.dockerfile.packages import Package, Places
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.codes import limit
+from envkit.tables.known_images import PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.program_stops import NewerCompanion
 
 # Images whose own packages of Python bound none of the companions, but may have some of them.
-_PYTORCH = "pytorch/pytorch"
 _IN_CONDA = frozenset({"jinja2", "markupsafe", "numpy", "pillow"})
 _TORCH = "torch"
 _SETUPTOOLS = "setuptools"
@@ -48,7 +48,7 @@ class _Beside:
 
 def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     """The first package of a release that does not go with the companion that is certainly there."""
-    if not (ground.stock or ground.base.repository == _PYTORCH) or not ground.first:
+    if not (ground.stock or ground.base.repository == PYTORCH_REPOSITORY) or not ground.first:
         return
     if any(_MENDED.search(text) for text in ground.written):
         return

@@ -1,4 +1,4 @@
-"""Where a build stops at a conda that an installer put into a folder which is not on PATH."""
+"""Where a build stops at a conda that the image has not, or that an installer put into a folder not on PATH."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.shell import called
+from envkit.tables.known_images import PYTORCH_REPOSITORY
 
 _INSTALLER = regex(r"(?i)(?:mini|ana)conda|miniforge|mambaforge")
 _SCRIPT = regex(r"\S{0,200}\.sh")
@@ -45,5 +46,26 @@ def conda_unfound(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact=f"The build stops: {words[0]} is not found.",
                 fix="Add the folder after the installer: ENV PATH=/opt/conda/bin:$PATH.",
+            )
+            return
+
+
+def conda_gone(ground: Ground) -> Iterator[Finding]:
+    """The first call of conda in an image of PyTorch that has the Python of its distribution instead."""
+    base = ground.base
+    if base.repository != PYTORCH_REPOSITORY or not ground.has_apt or not ground.first:
+        return
+    if ground.tells & {"copied", "bind"} or any(_INSTALLER.search(text) for text in ground.written):
+        return
+    for step in ground.steps:
+        words = called(step.command)
+        if words and words[0] in _PROGRAMS and step.command.decisive:
+            yield stop(
+                faults.PROGRAM_MISSING,
+                f"{base.image} has no {words[0]}: its Python is that of the distribution",
+                command_subject(step.command),
+                impact=f"The build stops with: {words[0]}: not found.",
+                fix="Install the packages with pip, or start from an image with conda, such as condaforge/miniforge3.",
+                sources=("github-meta-pytorch-monarch-2284",),
             )
             return

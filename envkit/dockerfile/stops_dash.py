@@ -75,7 +75,7 @@ def _of_bash(part: Instruction) -> tuple[Word, str] | None:
     if part.heredocs or exec_form(part.text):
         return None
     sign = _grammar(part)
-    if sign is not None and sign["process"]:  # whichever program is to read it
+    if sign is not None and (sign["process"] or sign["text"]):  # whichever program is to read it
         return _told(part, sign)
     text = _FILE_OF_BASH.sub("", part.text)
     if _OTHER_SHELL.search(text):

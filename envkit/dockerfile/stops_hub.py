@@ -18,10 +18,10 @@ from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import WithoutTorch
+from envkit.tables.known_images import PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.program_stops import GoneProgram
 
-_PYTORCH = "pytorch/pytorch"
 _BRINGER = regex(r"(?P<name>[a-z-]+)(?:>=(?P<first>[\d.]+)<=(?P<last>[\d.]+))?")
 _PINNED = regex(r"==(\d+(?:\.\d+){0,3})")
 # Packages next to it that hold no release of it.
@@ -34,7 +34,9 @@ def hub_program_gone(ground: Ground) -> Iterator[Finding]:
     """The first call of such a program."""
     for row in read(GoneProgram):
         there = f"{ground.base.repository}:{ground.base.tag or 'latest'}" in row.images
-        fresh = (ground.stock or ground.base.repository == _PYTORCH) and ground.first and not ground.reads_unseen
+        fresh = (
+            (ground.stock or ground.base.repository == PYTORCH_REPOSITORY) and ground.first and not ground.reads_unseen
+        )
         clean = True  # nothing before may hold an older release
         for step in ground.steps:
             words = called(step.command)

@@ -12,15 +12,14 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.stops_packages import asks_only
+from envkit.tables.known_images import PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.program_stops import PackageNeed
-
-_PYTORCH = "pytorch/pytorch"
 
 
 def need_missing(ground: Ground) -> Iterator[Finding]:
     """The first such package of a stage, where every list was read and none names what it needs."""
-    if not (ground.stock or ground.base.repository == _PYTORCH) or not ground.first or ground.reads_unseen:
+    if not (ground.stock or ground.base.repository == PYTORCH_REPOSITORY) or not ground.first or ground.reads_unseen:
         return
     if ground.tells & {"copied", "bind"}:
         return

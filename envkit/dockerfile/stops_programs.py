@@ -1,5 +1,5 @@
-"""Where a build stops at a program that nothing provides, at a command that pip does not have, at a release of conda
-that is the name of a variable, and at a package of which an old pip takes the source."""
+"""Where a build stops at a script that is called by its name, at a command that pip does not have, at a release of
+conda that is the name of a variable, and at a package of which an old pip takes the source."""
 
 from __future__ import annotations
 
@@ -11,28 +11,17 @@ from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import Ground, Step, is_pip
+from envkit.dockerfile.ground import Ground, is_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
-from envkit.dockerfile.stops_sources import BRINGS, is_harmless
 from envkit.tables.codes import limit
-from envkit.tables.known_images import CUDA_REPOSITORY
-from envkit.tables.loader import read
-from envkit.tables.program_stops import AbsentProgram, OldPipSource
+from envkit.tables.program_stops import OldPipSource
 
-# Packages that bring compilers, and none of the programs in question.
-_COMPILERS = frozenset(
-    {"build-essential", "gcc", "g++", "make", "python3-dev", "python3-pip", "python3-venv", "python3-numpy"}
-)
 # A script that is called by its name alone, and commands that put files into folders of PATH.
 _SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
 _INTO_PATH = regex(r"/s?bin/?(?:\s|$)")
-_PYTORCH = "pytorch/pytorch"
-_TENSORFLOW = "tensorflow/tensorflow"
-_NOT_IN_PYTORCH = frozenset({"git", "wget"})  # of its images for running
-_FROM_GIT = "git+"
 _PIP_COMMANDS = frozenset(
     {"cache", "check", "completion", "config", "debug", "download", "freeze", "hash", "help", "index", "inspect"}
     | {"install", "list", "lock", "search", "show", "uninstall", "wheel"}
@@ -48,62 +37,6 @@ _ASKS = frozenset(
 _ASKS_OLLAMA = frozenset(("ollama", verb) for verb in ("cp", "create", "list", "pull", "push", "rm", "run", "show"))
 _SERVE = "serve"
 _APT_PIP = regex(r"(?:/usr/bin/)?pip3|(?:/usr/bin/)?python3")
-
-
-def program_missing(ground: Ground) -> Iterator[Finding]:
-    """The first call of a program that neither the base nor anything in the file provides."""
-    if not ground.first or ground.tells & {"copied", "bind"} or BRINGS.search(" ".join(ground.texts)):
-        return
-    rows = {row.program: row for row in read(AbsentProgram)}
-    given: list[Word] = []  # of apt, so far
-    for step in ground.steps:
-        given += step.of_apt
-        if not all(_is_known(word) for word in step.of_apt):
-            return
-        name = _needed(step)
-        row = rows.get(name)
-        if row is None or not step.command.decisive or not _base_lacks(ground, name):
-            continue
-        elsewhere = " ".join((*(text for _, text in ground.copies), *ground.environment))
-        if any(one in word for one in row.words for word in given) or name in elsewhere:
-            continue
-        yield stop(
-            faults.PROGRAM_MISSING,
-            f"the image has no {name}, and nothing in this file installs it",
-            command_subject(step.command),
-            impact=f"The build stops with: {name}: not found.",
-            fix=f"Install {name} with apt-get first.",
-            sources=row.sources,
-        )
-        return
-
-
-def _needed(step: Step) -> str:
-    """The program that a step calls, or that pip calls for it."""
-    words = called(step.command)
-    if not words:
-        return ""
-    by_pip = "install" in words and any(is_pip(word) for word in words[:3])
-    return "git" if by_pip and any(word.startswith(_FROM_GIT) for word in words) else words[0]
-
-
-def _is_known(word: str) -> bool:
-    """True for an option of apt, and for a package of which it is known what it brings."""
-    name = word.partition("=")[0]
-    return word.startswith("-") or name in _COMPILERS or is_harmless(name, lean=True) or name.endswith("/")
-
-
-def _base_lacks(ground: Ground, program: str) -> bool:
-    base = ground.base
-    if ground.of_python:
-        return "slim" in base.tag or ("alpine" not in base.tag and program == "cmake")
-    own = base.own.version if base.own is not None else None
-    if base.repository == _TENSORFLOW:
-        return program == "git" and own is not None and own < limit("tensorflow-images-without-git")
-    if base.repository == _PYTORCH:
-        since = own is not None and own >= limit("first-pytorch-image-without-git")
-        return since and base.tag.endswith("-runtime") and program in _NOT_IN_PYTORCH
-    return ground.plain and ground.has_apt and (base.repository != CUDA_REPOSITORY or base.row is not None)
 
 
 def script_by_name(ground: Ground) -> Iterator[Finding]:

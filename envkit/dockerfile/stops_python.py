@@ -15,7 +15,7 @@ from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import GonePackage, ManagedPython
 from envkit.tables.codes import limit
 from envkit.tables.installer import PipRow
-from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.known_images import CUDA_REPOSITORY, PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
@@ -38,7 +38,8 @@ _OF_UV = ("UV_SYSTEM_PYTHON", "--system")
 def managed(ground: Ground) -> Iterator[Finding]:
     """The first command that installs into a Python which refuses that."""
     system = ground.base.system
-    if system is None or not ground.plain or ground.tells & {"leave", "python"} or _another(ground.environment):
+    own = ground.plain or ground.base.repository == PYTORCH_REPOSITORY
+    if system is None or not own or ground.tells & {"leave", "python"} or _another(ground.environment):
         return
     row = next(iter(ground.of_system(ManagedPython)), None)
     if row is None:

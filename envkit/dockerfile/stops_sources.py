@@ -19,11 +19,10 @@ from envkit.dockerfile.shell import called
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_releases import elsewhere, from_default_index
 from envkit.tables.codes import limit
-from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.known_images import CUDA_REPOSITORY, PYTORCH_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.source_stops import HarmlessPackage, SourceTool, StoppingSource
 
-_PYTORCH = "pytorch/pytorch"
 _COMPILER = "c++"
 _CUDA = "nvcc"
 _LEAN = frozenset({"base", "runtime"})
@@ -94,7 +93,7 @@ def _base_lacks(ground: Ground, tool: str) -> bool:
         return apt and base.row is not None and (lean or tool not in (_COMPILER, _CUDA))
     if ground.of_python:
         return "slim" in base.tag or ("alpine" not in base.tag and tool != _COMPILER)
-    if base.repository == _PYTORCH:
+    if base.repository == PYTORCH_REPOSITORY:
         runtime = base.tag.endswith("runtime")
         old = (  # later runtime images have gcc for Triton
             base.own is not None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.ground import APT, SOURCES, Ground, arguments
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
@@ -24,6 +25,7 @@ _PYTHON = regex(r"(?:lib)?python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|
 _PIP_OF_ONE = regex(r"python3\.\d{1,2}-pip")
 _DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
 _DEADSNAKES = ("distribution-packages", "github-deadsnakes-issues-251")
+_OF_KEYS = (("gpg",), ("apt-key",))  # where one server fails, files often try the next
 _SOURCES = "/etc/apt/sources.list"
 _CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
 _USES_CHANNELS = ("install", "create", "update", "upgrade")
@@ -108,13 +110,20 @@ def archived(ground: Ground) -> Iterator[Finding]:
         ),
         None,
     )
-    if row is None or "sources" in ground.tells:
-        return
-    fetch = _first(ground, _MANAGERS, _FETCHES)
-    if fetch is not None:
+    fetch = _first(ground, _MANAGERS, _FETCHES) if row is not None else None
+    if row is not None and fetch is not None and not _sources_before(ground, fetch):
         told = f"The packages of {row.title} have moved from its mirrors to an archive"
         impact = "The build stops: the package lists are not found."
         yield stop(faults.ARCHIVE_GONE, told, command_subject(fetch), impact=impact, sources=row.sources)
+
+
+def _sources_before(ground: Ground, fetch: ShellCommand) -> bool:
+    """True where anything before a command, in its stage or one below, may name other sources."""
+    if "sources" not in ground.tells or not ground.first:
+        return "sources" in ground.tells
+    before = takewhile(lambda command: command is not fetch, ground.commands)
+    copied = (text for line, text in ground.copies if line < fetch.line)
+    return any(SOURCES.search(text) for text in (*(" ".join(one.words) for one in before), *copied))
 
 
 def sources_missing(ground: Ground) -> Iterator[Finding]:
@@ -161,7 +170,8 @@ def gone_download(ground: Ground) -> Iterator[Finding]:
     """The first download of a file that is no longer there."""
     rows = read(GoneDownload)
     added = [Word.at(line, word) for line, text in ground.copies for word in text.split()]
-    for words in (*(step.command.words for step in ground.steps), added):
+    steps = (step for step in ground.steps if step.command.decisive or called(step.command)[:1] not in _OF_KEYS)
+    for words in (*(step.command.words for step in steps), added):
         for word in words:
             row = next((row for row in rows if row.address in word), None)
             if row is not None:

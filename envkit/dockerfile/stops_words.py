@@ -32,6 +32,7 @@ _VERSION = regex(
 # One sign of equality, as conda takes it.
 _SINGLE = regex(r"[A-Za-z][\w.-]{0,80}(?:\[[\w, -]{0,80}\])?\s*=\s*[\d*][^=]{0,80}")
 _OPERATOR = regex(r"===?|~=|!=|<=?|>=?")
+_OPEN = regex(r"(?:\.{1,2}(?:/[\w./-]{0,200})?|[A-Za-z][\w.-]{0,60})\[[\w.,-]{0,100}")
 _DOTS = "..."  # left from an abridged text
 _LISTS = frozenset({"-r", "--requirement"})
 _SETTINGS = frozenset({"-C", "--config-settings", "--config-setting", "--global-option", "--build-option"})
@@ -145,8 +146,8 @@ def _unread(step: Step) -> Word | None:
 
 
 def _is_unread(word: str) -> bool:
-    """True for three dots, one sign of equality, and a name with bounds of which one is no version."""
-    if word == _DOTS:
+    """True for three dots, one sign of equality, a bracket that a blank ends, and bounds of which one is no version."""
+    if word == _DOTS or _OPEN.fullmatch(word):
         return True
     bare = word.partition(" #")[0].partition(";")[0].strip()
     if _SINGLE.fullmatch(bare):

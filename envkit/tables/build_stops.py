@@ -186,6 +186,37 @@ class GonePackage:
     sources: tuple[str, ...]
 
 
+@table("image/base_users.csv", "images")
+@record
+class BaseUser:
+    """The user as whom the steps of some images run unless USER says otherwise; `images` is a pattern of their name."""
+
+    images: str
+    user: str
+    sources: tuple[str, ...]
+
+
+@table("image/first_users.csv", "os_id")
+@record
+class FirstUser:
+    """The user, and the group of the same number, that the images of a distribution have beside those of the system."""
+
+    os_id: str
+    name: str
+    number: int
+    sources: tuple[str, ...]
+
+
+@table("image/redirects.csv", "address")
+@record
+class Redirect:
+    """Addresses, as a pattern, that only send on to another one."""
+
+    address: str
+    title: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_commands.csv", "os_id", "command")
 @record
 class GoneCommand:

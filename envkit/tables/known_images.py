@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CUDA_REPOSITORY = "nvidia/cuda"
 PYTHON_REPOSITORY = "python"  # the images of Python's own project
+PYTORCH_REPOSITORY = "pytorch/pytorch"
 GONE = ("deleted", "never")  # states of a tag under which nothing can be pulled
 _DOCKER_HUB = ("docker.io/", "index.docker.io/", "registry-1.docker.io/", "library/")
 _ALSO_THERE = {"nvcr.io/nvidia/cuda": CUDA_REPOSITORY}  # NVIDIA keeps and deletes the same tags in both

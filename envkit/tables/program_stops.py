@@ -10,10 +10,19 @@ from envkit.tables.loader import table
 @table("image/programs.csv", "program")
 @record
 class AbsentProgram:
-    """A program that plain images do not have; a package of apt with one of the `words` in its name may bring it."""
+    """A program that some base images do not have, and what may bring it.
+
+    `package`: the one of apt to install; blank where pip installs it. `lacking`: the kinds of images that certainly
+    have none (`envkit/dockerfile/stops_absent.py`). `words`: of the names of apt's packages that may bring it;
+    `recommended`: of those that bring it by what they recommend. `pip`: packages of pip may bring it as well.
+    """
 
     program: str
+    package: str
+    lacking: tuple[str, ...]
     words: tuple[str, ...]
+    recommended: tuple[str, ...]
+    pip: bool
     sources: tuple[str, ...]
 
 

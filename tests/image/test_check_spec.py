@@ -152,7 +152,7 @@ def test_words_of_commands_are_told_apart() -> None:
     ],
 )
 def test_what_cannot_be_looked_at_is_named(command: str, unread: str, matrix: Matrix) -> None:
-    finding = only(f"FROM python:3.11\nCOPY . .\nRUN {command}\n", matrix)
+    finding = only(f"FROM python:3.11\nCOPY . .\nRUN pip install poetry uv && {command}\n", matrix)
     assert (finding.id, finding.status) == ("image.list-unread", Status.UNKNOWN)
     assert finding.subject == f"line 3: {unread}"
 
@@ -586,7 +586,7 @@ def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, jud
 # What real files do and was once called an error: (file, findings that are no OK)
 UNSURE = {
     "a build between two of the rows": (
-        "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\n"
+        "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\nCOPY --from=ghcr.io/astral-sh/uv:0.9.2 /uv /bin/\n"
         "RUN uv pip install --system --break-system-packages torch==2.12.0 --index-url https://download.pytorch.org/whl/cu129\n",
         ["unknown image.framework-version"],
     ),
@@ -601,12 +601,12 @@ UNSURE = {
     ),
     "a package that runs without CUDA too": (
         "FROM ubuntu:16.04\nRUN apt-get install -y python3-pip; pip3 install --upgrade tensorflow\n",
-        ["warn image.cpu-build"],
+        ["warn image.base-end-of-life", "warn image.cpu-build"],
     ),
     "one whose name says that it does not": (
         "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip;"
         " pip3 install 'numpy<1.24' tensorflow-gpu==2.8.0 'protobuf<3.21'\n",
-        ["fail image.cuda-missing"],
+        ["fail image.cuda-missing", "warn image.base-end-of-life"],
     ),
     "what the image has already": ("FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install tensorflow\n", []),
     "what replaces it": (

@@ -17,7 +17,7 @@ from tests.cli.run import envkit
 
 PACKAGE = Path(__file__).resolve().parents[2] / "envkit"
 FOLDER = Path(__file__).with_name("dockerfiles")
-INFORMS = {"image.base-on-record", "image.stage-unused", "image.python-of-pip", "image.framework-in-base"}
+INFORMS = {"image.base-on-record", "image.python-of-pip", "image.framework-in-base"}
 
 
 @pytest.mark.parametrize("fault", image_faults().values(), ids=list(image_faults()))

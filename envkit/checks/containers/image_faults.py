@@ -282,3 +282,32 @@ GPU_HIDDEN = image_fault(
         *threads("NVIDIA/warp#219", "xmake-io/xmake#4686", "NVIDIA/nvidia-docker#508"),
     ),
 )
+USER_NOT_ROOT = image_fault(
+    "image.user-not-root",
+    title="apt runs as a user who may not install packages",
+    doc="""Every step that calls apt runs as root.
+
+    USER holds for all steps that follow it, and some images set it themselves. apt then cannot lock its lists:
+    "Permission denied (are you root?)".""",
+    fix="Write USER root before the step, and switch back after it.",
+    references=("https://docs.docker.com/reference/dockerfile/#user",),
+)
+CERTIFICATES_MISSING = image_fault(
+    "image.certificates-missing",
+    title="A download over https has no certificates to trust",
+    doc="""curl, wget, and git have ca-certificates beside them.
+
+    Images of Ubuntu and Debian contain no certificates, and these programs only recommend them: with
+    --no-install-recommends, every https address is refused.""",
+    fix="Install ca-certificates in the same apt-get install.",
+    references=("https://packages.ubuntu.com/ca-certificates",),
+)
+INSTALLER_ASKS = image_fault(
+    "image.installer-asks",
+    title="An installer asks questions, and a build cannot answer them",
+    doc="""NVIDIA's runfile is called with --silent in a build.
+
+    Without it, the installer shows its license and a menu, for which it needs a terminal.""",
+    fix="Add --silent, and name the parts: --silent --toolkit.",
+    references=("https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html",),
+)

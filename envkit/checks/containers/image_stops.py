@@ -304,8 +304,8 @@ PROGRAM_MISSING = image_fault(
     title="A command runs a program that the image does not have",
     doc="""Every program that a command calls is in the base image, or is installed before.
 
-    Images of distributions, of nvidia/cuda, and Python's slim images have no git, wget, curl, unzip, or cmake. pip
-    calls git for requirements that begin with git+.""",
+    Images of distributions, of nvidia/cuda, and Python's slim images have no git, wget, curl, unzip, or cmake. Those of
+    distributions and of nvidia/cuda have no Python either. pip calls git for requirements that begin with git+.""",
     fix="Install the program first.",
     references=threads("danielgatis/rembg#851", "rowanz/grover#49"),
 )

@@ -50,17 +50,8 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
-    if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
-        return Remedy(
-            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
-            "line from the requirements). A program that cannot do without it does not run there."
-        )
-    if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
-        return _for_this_platform(environment, matrix, messages, package)
-    if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
-        return by_name
-    if package and framework_by_package(matrix, package) is None:
-        return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
+    if other := _whatever_the_python(environment, matrix, messages, package):
+        return other
     listed = _listed(environment, matrix) if not messages else None
     name = listed.name if listed else framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
@@ -93,6 +84,24 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
         f"{wanted} The last command prints the command that installs it there.",
         (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
     )
+
+
+def _whatever_the_python(
+    environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str
+) -> Remedy | None:
+    """Where the system, the project, or a package that has no tables decides; None for a framework's own wheels."""
+    if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
+        return Remedy(
+            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
+            "line from the requirements). A program that cannot do without it does not run there."
+        )
+    if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
+        return _for_this_platform(environment, matrix, messages, package)
+    if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
+        return by_name
+    if package and framework_by_package(matrix, package) is None:
+        return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
+    return None
 
 
 def _same_python(meant: str) -> Remedy:

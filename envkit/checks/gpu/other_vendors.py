@@ -25,7 +25,6 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "mac-plain": "apple",
     "darwin": "apple",
     "macos": "apple",
-    "mac-plain": "apple",
     "mac-abroad": "apple",
     "mac-pro-chip": "apple",
     "mac-max-chip": "apple",

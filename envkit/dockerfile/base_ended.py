@@ -1,0 +1,47 @@
+"""Whether the distribution of the image that a file starts from still gets updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.base import base_of
+from envkit.dockerfile.check_parts import finding, line_of, subject_of
+from envkit.dockerfile.stages import BuildStage, final_chain
+from envkit.tables.rows import OperatingSystem
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# Debian's long-term support is for everyone; what others call extended support has to be paid for.
+_FREE_LONG_SUPPORT = "debian"
+_TOLD = frozenset({faults.BASE_GONE.id, faults.BASE_END_OF_LIFE.id, faults.BASE_UNKNOWN.id})
+
+
+def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Matrix) -> Iterator[Finding]:
+    """The finding on the image that the last stage is made of, where nothing was told of it yet."""
+    first = final_chain(stages)[0]
+    base = base_of(first, matrix)
+    system = base.system
+    known = {one.id for one in told if line_of(one) == base.line and one.status is not Status.OK}
+    if system is None or known & _TOLD or not (base.plain or base.row is not None) or base.own is not None:
+        return
+    ended = _end(system)
+    if ended and ended < matrix.data_date:
+        yield finding(
+            faults.BASE_END_OF_LIFE,
+            Status.WARN,
+            f"support for {system.title} ended on {ended}",
+            subject_of(base.line, base.image),
+            impact="It gets no security updates.",
+            remedy=Remedy("Start from an image of a newer release of the distribution."),
+            sources=system.sources,
+        )
+
+
+def _end(system: OperatingSystem) -> str | None:
+    if system.os_id.startswith(_FREE_LONG_SUPPORT):
+        return system.extended_support_end or system.end_of_support
+    return system.end_of_support

@@ -1,0 +1,39 @@
+"""Where curl gets nothing because the address sends it on to another one, and it was not told to follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.shell import called
+from envkit.tables.build_stops import Redirect
+from envkit.tables.loader import read
+
+_FOLLOWS = regex(r"-[A-Za-z#]*[LIK][A-Za-z]*|--location(?:-trusted)?|--head|--config|.*\$.*")
+_SETTINGS = regex(r"curlrc|alias curl")
+
+
+def redirect_not_followed(ground: Ground) -> Iterator[Finding]:
+    """The first such download."""
+    if any(_SETTINGS.search(text) for text in ground.written):
+        return
+    for step in ground.steps:
+        words = called(step.command)
+        if not words or words[0] != "curl" or any(_FOLLOWS.fullmatch(word) for word in words if "://" not in word):
+            continue
+        row = next((row for row in read(Redirect) if any(re.fullmatch(row.address, word) for word in words)), None)
+        if row is not None:
+            yield stop(
+                faults.INSTALLER_GONE,
+                f"{row.title}, and curl without -L does not follow",
+                command_subject(step.command),
+                impact="The download is empty, or a page that says where the file is.",
+                fix="Add -L to curl.",
+                sources=row.sources,
+            )
+            return
