@@ -222,8 +222,11 @@ def at_last(text: Text, start: int) -> bool:
     return _SINCE_THEN.search(words[:place]) is not None
 
 
-def denied(text: Text, start: int, end: int) -> bool:
-    """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
+def denied(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
+    """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written.
+
+    A message that is gone is no evidence; a card that is gone is what somebody asks about.
+    """
     if of_others(text, start):
         return True
     if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
@@ -231,7 +234,9 @@ def denied(text: Text, start: int, end: int) -> bool:
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
-    if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+    if not of_card and _GONE.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
@@ -257,9 +262,9 @@ def _refuted(text: Text, start: int, end: int) -> bool:
     return bool(_HEARSAY.search(before) and _BUT_IT_DOES.match(text.whole, end, end + _REFUTED))
 
 
-def stated(text: Text, start: int, end: int) -> bool:
+def stated(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
-    if denied(text, start, end) or _refuted(text, start, end):
+    if denied(text, start, end, of_card=of_card) or _refuted(text, start, end):
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
