@@ -38,11 +38,13 @@ _DRIVER = regex(
     r"|[RG]TX(?: \d{4})?(?: ?Ti| ?SUPER)? \((?P<beside>\d{3}\.\d{2,3}(?:\.\d{2})?)\)"
     r"|\b(?:nodes?|hosts?|machines?|servers?|cluster|cards?)(?: still)? (?:runs?|has|have|is on|are on|is at|are at) "
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
+    r"|\b(?:[Uu]pdat|[Uu]pgrad)(?:ed?|ing) (?:it )?from (?:NVIDIA |nvidia )?[3-6]\d\d(?:\.\d{2,3}){0,2} to "
+    r"(?:NVIDIA |nvidia )?(?P<updated>[3-6]\d\d(?:\.\d{2,3}){0,2})(?![\w.]?\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _DRIVER_WORDS = (
     *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", "райвер", " the ", "TX"),
-    *("node", "host", "machine", "server", "cluster", "card"),
+    *("node", "host", "machine", "server", "cluster", "card", "pdat", "pgrad"),
 )
 _FABRIC_MANAGER = regex(  # `my fabric manager from apt is 460.91.03`
     r"\b(?:nvidia-|nv-)?fabric ?-?manager\b(?! NVIDIA GPU)(?:[^.\n\d]|\.\s){0,40}?(?<![\w.])"
