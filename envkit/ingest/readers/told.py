@@ -39,7 +39,7 @@ _DRIVER = regex(
     r"|\b(?:nodes?|hosts?|machines?|servers?|cluster|cards?)(?: still)? (?:runs?|has|have|is on|are on|is at|are at) "
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
     r"|\b(?:[Uu]pdat|[Uu]pgrad)(?:ed?|ing) (?:it )?from (?:NVIDIA |nvidia )?[3-6]\d\d(?:\.\d{2,3}){0,2} to "
-    r"(?:NVIDIA |nvidia )?(?P<updated>[3-6]\d\d(?:\.\d{2,3}){0,2})(?![\w.]?\d)"
+    r"(?:NVIDIA |nvidia )?(?P<updated>[3-6]\d\d(?:\.\d{2,3}){0,2})(?=[.,;:!?)]? |[.,;:!?)]?$|,|\n)(?! [a-zMG]{2,12}s\b)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _DRIVER_WORDS = (
