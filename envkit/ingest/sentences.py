@@ -22,7 +22,7 @@ _CHOICE = regex(
 _DENIAL = regex(
     r"\b(?:not|no|without|never|isn't|aren't|don't|doesn't|didn't|cannot|can't|neither|nor|kein\w{0,2}|nicht|ohne"
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|as (?:the|my|there|it|no)"
-    r"|weil|aber|obwohl|(?:available|detected|found|recogni[sz]ed|usable|visible|working) (?:after|when|once))\b"
+    r"|weil|aber|obwohl|(?:available|detected|found|recogni[sz]ed|usable|visible|working|seen|listed|any ?more) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
     r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
@@ -242,8 +242,11 @@ def _of_elsewhere(text: Text, start: int, end: int) -> bool:
     return seen is not None or _OLD_CODE.search(text.whole, first, start) is not None
 
 
-def denied(text: Text, start: int, end: int) -> bool:
-    """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
+def denied(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
+    """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written.
+
+    A message that is gone is no evidence; a card that is gone is what somebody asks about.
+    """
     if of_others(text, start):
         return True
     if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
@@ -251,7 +254,9 @@ def denied(text: Text, start: int, end: int) -> bool:
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
-    if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
+    if not of_card and _GONE.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    if _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
         return True
@@ -279,9 +284,9 @@ def _refuted(text: Text, start: int, end: int) -> bool:
     return bool(_HEARSAY.search(before) and _BUT_IT_DOES.match(text.whole, end, end + _REFUTED))
 
 
-def stated(text: Text, start: int, end: int) -> bool:
+def stated(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
-    if denied(text, start, end) or _refuted(text, start, end):
+    if denied(text, start, end, of_card=of_card) or _refuted(text, start, end):
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):

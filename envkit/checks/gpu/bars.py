@@ -29,6 +29,7 @@ _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the ke
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
 _SEABIOS = "SeaBIOS"
 _LOG_LINE = regex(r"\[ {0,8}\d|[A-Z][a-z]{2} {1,2}\d|\d{4}-\d\d|pcieport |nvidia ")
+_SO_MANY = "complaint-told-corrected"  # somebody says how many
 _HARMLESS = "correct"  # corrected, correctable: the link repaired it
 _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
@@ -210,7 +211,8 @@ def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> 
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
     shown = any_pasted(environment, messages) and not _one_corrected(environment, messages)
-    if not messages or (shown and (complained(environment) or _alone(environment, matrix))):
+    counts = seen(environment, _LINK_ERRORS.id, _SO_MANY)
+    if not messages or counts or (shown and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]

@@ -14,7 +14,8 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import all_work
 from envkit.checks.gpu.other_vendors import maker_of, other_vendor, rocm_beside_cuda, told_without
 from envkit.checks.nvidia_driver.driver_state import cuda_works
-from envkit.model import Environment, MachineKind, PciGpu
+from envkit.model import Environment, MachineKind, Message, PciGpu
+from envkit.model.observed import is_told
 from envkit.model.paths import fact
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _NO_GPU = Fault(
     remedy=_attach,
 )
 _OF_AMD = "This machine has an AMD GPU, not an NVIDIA GPU"
+_NOT_LISTED = ("told-lspci", "told-nothing", "told-only-intel", "told-absent", "told-zh-absent")  # lacks the named card
 _OFF = Fault(
     "optimus-gpu-off",
     "This laptop's NVIDIA GPU is turned off",
@@ -82,7 +84,7 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     place = kind(environment)
     if no_pci_expected(environment) and place is not None:
         yield skip(_PLACES[place], evidence=[known(environment, "system.machine_kind")])
-    elif environment.pci_gpus.known and environment.pci_gpus.get():
+    elif environment.pci_gpus.known and environment.pci_gpus.get() and not _not_listed(environment):
         names = _counted([gpu.title for gpu in environment.pci_gpus.get()])
         yield ok(f"on PCI: {names}", evidence=[known(environment, "pci_gpus", names)])
     elif of_rocm := rocm_beside_cuda(environment):
@@ -93,12 +95,19 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
         yield ok(f"the driver lists {names}", evidence=[known(environment, "gpus", names)])
     elif cuda_works(environment):
         yield ok("CUDA computes on a GPU", evidence=[known(environment, "driver.cuda_init", "success")])
-    elif environment.pci_gpus.known:
+    elif environment.pci_gpus.known and not environment.pci_gpus.get():
         yield _no_gpu(environment, [known(environment, "pci_gpus", "none")])
+    elif named := _not_listed(environment):
+        yield _NO_GPU.found(message_evidence(environment, named), title="lspci does not list the NVIDIA GPU")
     elif messages := seen(environment, "no-gpu-on-pci"):
         yield _no_gpu(environment, message_evidence(environment, messages))
     else:
         yield unknown("it is not known whether the machine has an NVIDIA GPU")
+
+
+def _not_listed(environment: Environment) -> tuple[Message, ...]:
+    """What somebody says of lspci, where the only card is one that they name."""
+    return seen(environment, _NO_GPU.id, *_NOT_LISTED) if is_told(environment.pci_gpus.source) else ()
 
 
 def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
@@ -37,6 +38,8 @@ _DRIVER = regex(
     r"|[RG]TX(?: \d{4})?(?: ?Ti| ?SUPER)? \((?P<beside>\d{3}\.\d{2,3}(?:\.\d{2})?)\)"
     r"|\b(?:nodes?|hosts?|machines?|servers?|cluster|cards?)(?: still)? (?:runs?|has|have|is on|are on|is at|are at) "
     r"(?P<runs>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
+    r"|\b(?:[Uu]pdat|[Uu]pgrad)(?:ed?|ing) (?:it )?from (?:NVIDIA |nvidia )?[3-6]\d\d(?:\.\d{2,3}){0,2} to "
+    r"(?:NVIDIA |nvidia )?(?P<updated>[3-6]\d\d(?:\.\d{2,3}){0,2})(?=[.,;:!?)]? |[.,;:!?)]?$|,|\n)(?! [a-zMG]{2,12}s\b)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _OFFERED = regex(  # a list of drivers that could be installed: ubuntu-drivers, apt-cache search, apt's candidate
@@ -44,7 +47,7 @@ _OFFERED = regex(  # a list of drivers that could be installed: ubuntu-drivers, 
 )
 _DRIVER_WORDS = (
     *("nvidia-smi", "NVIDIA-SMI", "river", "DRIVER", "驱动", "ドライバ", "reiber", "райвер", " the ", "TX"),
-    *("node", "host", "machine", "server", "cluster", "card"),
+    *("node", "host", "machine", "server", "cluster", "card", "pdat", "pgrad"),
 )
 _FABRIC_MANAGER = regex(  # `my fabric manager from apt is 460.91.03`
     r"\b(?:nvidia-|nv-)?fabric ?-?manager\b(?! NVIDIA GPU)(?:[^.\n\d]|\.\s){0,40}?(?<![\w.])"
@@ -80,6 +83,7 @@ _BECAME = regex(
     r"\A`?[ ]?(?:-{1,2}>|=>|→|to|auf|升级到|更新到) ?`?v?"
     r"(?P<version>[12]?\d\.\d{1,3}(?:\.\d{1,3})?(?:\+\w{2,6})?)\b(?![\w.]\d)"
 )
+_MOVED = regex(r" ?(?:-{1,2}>|=>|→|to|auf|à|a|升级到|更新到) ?v?(?P<version>\d{3}(?:\.\d{2,3}){0,2})(?![\w.]?\d)")
 _BEFORE = 20  # characters in front of a package's name
 _COMPILED_WITH = regex(r"\b(?:compiled|built|made|rebuilt) (?:with|for|against|using)\s{1,3}$")  # what others need
 _COLUMNS = regex(
@@ -163,7 +167,7 @@ _MOST = 40  # mentions of one kind that are looked at: a log that repeats them t
 @reader(TOLD)
 def read(text: Text) -> Iterator[Clue]:
     """GPUs, the driver, packages, Python and the system, where a sentence states them."""
-    yield from _present(text, list(told_gpus(text, _matches)))
+    yield from _present(text, list(told_gpus(text, partial(_matches, of_card=True))))
     yield from _driver(text)
     yield from _fabric_manager(text)
     yield from _compilers(text)
@@ -171,12 +175,12 @@ def read(text: Text) -> Iterator[Clue]:
     yield from _system(text)
 
 
-def _matches(text: Text, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
+def _matches(text: Text, pattern: re.Pattern[str], *needles: str, of_card: bool = False) -> Iterator[re.Match[str]]:
     """The first matches that their sentences state."""
     for number, match in enumerate(text.matches_once(pattern, *needles)):
         if number == _MOST:
             return
-        if stated(text, match.start(), match.end()):
+        if stated(text, match.start(), match.end(), of_card=of_card):
             yield match
 
 
@@ -197,7 +201,7 @@ def _driver(text: Text) -> Iterator[Clue]:
     ]
     if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
-    versions = {Version.parse(match[match.lastgroup or 0]): match for match in said}
+    versions = {Version.parse(_replacing(text, match) or match[match.lastgroup or 0]): match for match in said}
     branches = {version.major for version in versions}
     if len(branches) == 1 and 300 <= min(branches) < 700:  # several were tried: which one is there is not told
         version = max(versions, key=lambda version: len(str(version)))
@@ -205,6 +209,12 @@ def _driver(text: Text) -> Iterator[Clue]:
     for match in _matches(text, _LIMIT, "nvidia-smi", "driver", "Treiber"):
         yield Fact("driver.driver_cuda_version", Version.parse(match["cuda"]), match.start())
         return
+
+
+def _replacing(text: Text, match: re.Match[str]) -> str | None:
+    """The driver after the one that was mentioned: `from driver 470 to 525`."""
+    moved = _MOVED.match(text.whole, match.end(), match.end() + _BEFORE)
+    return moved["version"] if moved else None
 
 
 def _fabric_manager(text: Text) -> Iterator[Clue]:
