@@ -22,7 +22,8 @@ _CHOICE = regex(
 _DENIAL = regex(
     r"\b(?:not|no|without|never|isn't|aren't|don't|doesn't|didn't|cannot|can't|neither|nor|kein\w{0,2}|nicht|ohne"
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|as (?:the|my|there|it|no)"
-    r"|weil|aber|obwohl|(?:available|detected|found|recogni[sz]ed|usable|visible|working|seen|listed|any ?more) (?:after|when|once))\b"
+    r"|weil|aber|obwohl"
+    r"|(?:available|detected|found|recogni[sz]ed|usable|visible|working|seen|listed|any ?more) (?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
     r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
@@ -256,9 +257,7 @@ def denied(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
         return True
     if not of_card and _GONE.match(text.whole, end, end + 3 * _SHORT):
         return True
-    if _SOLVED.match(text.whole, end, end + 3 * _SHORT):
-        return True
-    if _MEANT_TO.match(text.whole, end, end + 3 * _SHORT):
+    if any(each.match(text.whole, end, end + 3 * _SHORT) for each in (_SOLVED, _MEANT_TO)):
         return True
     if _CLOSED_CASE.match(text.whole, end, end + 5 * _SHORT) or cured_since(text, start, end):
         return True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _BESIDE = " and reserve larger ones for hot-plugged devices (hpmmioprefsize)"
 _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
 _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
+_MANY_IN_WORDS = ("complaint-told-flood", "complaint-told-replays")  # messages that say themselves that they are many
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
 _SEABIOS = "SeaBIOS"
 _LOG_LINE = regex(r"\[ {0,8}\d|[A-Z][a-z]{2} {1,2}\d|\d{4}-\d\d|pcieport |nvidia ")
@@ -211,8 +212,8 @@ def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> 
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
     shown = any_pasted(environment, messages) and not _one_corrected(environment, messages)
-    counts = seen(environment, _LINK_ERRORS.id, _SO_MANY)
-    if not messages or counts or (shown and (complained(environment) or _alone(environment, matrix))):
+    counted = seen(environment, _LINK_ERRORS.id, _SO_MANY, *_MANY_IN_WORDS)
+    if not messages or counted or (shown and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
