@@ -212,8 +212,8 @@ def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> 
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
     shown = any_pasted(environment, messages) and not _one_corrected(environment, messages)
-    counted = seen(environment, _LINK_ERRORS.id, _SO_MANY, *_MANY_IN_WORDS)
-    if not messages or counted or (shown and (complained(environment) or _alone(environment, matrix))):
+    flood = seen(environment, _LINK_ERRORS.id, _SO_MANY, *_MANY_IN_WORDS)
+    if not messages or flood or (shown and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
