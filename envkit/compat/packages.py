@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from re import Match
 from typing import TypeVar
 
 from envkit._startup.records import record
@@ -56,7 +56,7 @@ def pip_spec(text: str) -> VersionSpec:
     return VersionSpec.parse(_SHORT.sub(_whole, bare))
 
 
-def _whole(match: Match[str]) -> str:
+def _whole(match: re.Match[str]) -> str:
     operator, release = match[1][:2], match[2]
     return f"{operator}{release}{'.0' * (2 - release.count('.'))}"
 
