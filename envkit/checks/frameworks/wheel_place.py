@@ -273,8 +273,8 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     lines = " ".join((said(environment, "libstdcxx-too-old"), *(message.text for message in full)))
     unversioned = seen(environment, "libstdcxx-too-old", "symbol") and managed_by(environment, "conda")
     if not root and unversioned or _OF_CONDA_PACKAGE.search(lines) and (_OF_SYSTEM.search(lines) or not root):
-        advice = "An older libstdc++ was loaded: update the one in the conda environment, and load it first."
-        return remedy(environment, advice, "conda-libstdcxx-here")
+        advice = " libstdc++ was loaded: update the one in the conda environment, and load it first."
+        return remedy(environment, ("An older" if unversioned else "The system's") + advice, "conda-libstdcxx-here")
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, because that copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))

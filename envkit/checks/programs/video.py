@@ -21,6 +21,7 @@ told_by_program(
         "NVIDIA's Video Encode and Decode GPU Support Matrix lists every card.",
         steps=(fixed("ffmpeg -f lavfi -i testsrc=duration=1:size=1280x720 -c:v h264_nvenc -f null -"),),
     ),
+    fix="Choose a codec that the card encodes or decodes; H.264 works on nearly every card.",
     doc="""Programs ask the GPU's video engine only for what it has.
 
     Which codecs, bit depths, and options it encodes and decodes depends on the generation of the card alone.
