@@ -16,7 +16,7 @@ from envkit.dockerfile.stops_sources import BRINGS
 _PLAIN = frozenset({"plain", "old"})
 _BRINGS = regex(r"ca-certificates|python|software-properties|openssl|java|jdk|jre|mono|launchpadlib")
 _TRUSTS = regex(
-    r"-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate|http\.sslverify=(?:false|0)|--ca-?cert.*|--cacert.*"
+    r"-[a-jl-z]{0,20}k[a-z]{0,20}|--insecure|--no-check-certificate|http\.sslverify=(?:false|0)|--ca-?cert.*|--cacert.*"
 )
 _TRUSTED = regex(r"(?i)sslverify|GIT_SSL|SSL_CERT|CURL_CA|check_certificate|curlrc|wgetrc|cert")
 _FETCHES = ("curl", "wget")

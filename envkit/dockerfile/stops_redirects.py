@@ -14,7 +14,7 @@ from envkit.dockerfile.shell import called
 from envkit.tables.build_stops import Redirect
 from envkit.tables.loader import read
 
-_FOLLOWS = regex(r"-[A-Za-z#]*[LIK][A-Za-z]*|--location(?:-trusted)?|--head|--config|.*\$.*")
+_FOLLOWS = regex(r"-[A-HJM-Za-z#]{0,20}[LIK][A-Za-z#]{0,20}|--location(?:-trusted)?|--head|--config|[^$]{0,200}\$.*")
 _SETTINGS = regex(r"curlrc|alias curl")
 
 
