@@ -21,7 +21,8 @@ _CHOICE = regex(
 _DENIAL = regex(
     r"\b(?:not|no|without|never|isn't|aren't|don't|doesn't|didn't|cannot|can't|neither|nor|kein\w{0,2}|nicht|ohne"
     r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|as (?:the|my|there|it|no)"
-    r"|weil|aber|obwohl|(?:available|detected|found|recogni[sz]ed|usable|visible|working|seen|listed|any ?more) (?:after|when|once))\b"
+    r"|weil|aber|obwohl|(?:available|detected|found|recogni[sz]ed|usable|visible|working|seen|listed|any ?more) "
+    r"(?:after|when|once))\b"
     r"|\b(?:available|detected|found|recogni[sz]ed|usable|visible|working) $)[^,.;:\n]){0,30}$"
     r"|(?<![\d.])0 (?:tests |errors |jobs )?$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
