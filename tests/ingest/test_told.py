@@ -45,6 +45,9 @@ SAID = (
     ("cuda toolkit v12.1 is installed", "nvcc.version", "12.1"),
     ("WSL 2 with Ubuntu 22.04 on Windows 11", "system.machine_kind", "wsl2"),
     ("WSL 2 with Ubuntu 22.04 on Windows 11", "system.os.os_id", "ubuntu22.04"),
+    ("It stopped after I went from driver 470 to 525.", "driver.user_space", "525"),
+    ("The Quadro K2000 isn't seen any more after the update from 470 to 535.", "driver.user_space", "535"),
+    ("Since then my GTX 1080 Ti is gone.", "pci_gpus.0.name", "GeForce GTX 1080 Ti"),
 )
 NOT_SAID = (
     ("Should I install driver 550 or torch 2.4 for an RTX 5090?", ("driver.user_space", "pythons", "pci_gpus")),
@@ -55,6 +58,7 @@ NOT_SAID = (
     ("The download of PyTorch (2.1 GB) never ends", ("pythons",)),
     ("needs driver 525 or newer", ("driver.user_space",)),
     ("tried driver 535 and driver 550", ("driver.user_space",)),
+    ("I updated from 320 to 400 images per batch.", ("driver.user_space",)),
     ("Feature request for the 3090: tell the user that torch 2.3 is old.", ("pci_gpus", "pythons")),
 )
 

@@ -54,7 +54,7 @@ _NO_GPU = Fault(
     remedy=_attach,
 )
 _OF_AMD = "This machine has an AMD GPU, not an NVIDIA GPU"
-_NOT_LISTED = ("told-lspci", "told-nothing", "told-only-intel", "told-absent", "told-zh-absent")  # lacks the named card
+_NOT_LISTED = ("told-lspci", "told-nothing", "told-only-intel", "told-absent", "told-zh-absent", "told-nothing-from")
 _OFF = Fault(
     "optimus-gpu-off",
     "This laptop's NVIDIA GPU is turned off",
