@@ -33,10 +33,10 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
         yield finding(
             faults.BASE_END_OF_LIFE,
             Status.WARN,
-            f"support for {system.title} ended on {ended}",
+            f"standard support for {system.title} ended on {ended}",
             subject_of(base.line, base.image),
-            impact="It gets no security updates.",
-            remedy=Remedy("Start from an image of a newer release of the distribution."),
+            impact="It no longer gets free security updates.",
+            remedy=Remedy("Use a base image with a newer release of the distribution."),
             sources=system.sources,
         )
 
