@@ -30,7 +30,8 @@ _TROUBLE = regex(  # too common in logs and tables to be a complaint there
 )
 _NO_FAULT = regex(  # a wish, or news that it works
     r"\b(?:feature|would be nice|would like to|please (?:keep|add)|thanks?|thank you|solved"
-    r"|works? (?:fine|well) (?:here|now|after)|no longer (?:gets?|sees?|ha(?:ve|s)|happens?|occurs?|appears?))\b",
+    r"|works? (?:fine|well) (?:here|now|after)|no longer (?:gets?|sees?|ha(?:ve|s)|happens?|occurs?|appears?))\b"
+    r"|一切正常|都正常|运行正常",
     re.IGNORECASE,
 )
 
