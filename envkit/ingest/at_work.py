@@ -24,7 +24,7 @@ from envkit.ingest.later_answers import (
     settles,
 )
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
-from envkit.ingest.meant import asks_for_help
+from envkit.ingest.meant import asks_for_help, for_cpu
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text
@@ -143,6 +143,8 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
     if (check in _OF_LINKS and not troubled(text) and in_a_guest(text)) or fell_back(text, offset):
         return True
     if given_to_guest(text, signature, offset) or full_node(text, signature) or _on_purpose(text, signature, offset):
+        return True
+    if signature.startswith(_BLIND) and for_cpu(text):
         return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False

@@ -70,15 +70,27 @@ def without_gpu(text: Text) -> re.Match[str] | None:
     """Where the text says that the machine has no GPU on purpose; None where it asks for a reason all the same."""
     if asks_for_help(text):
         return None
-    for absent, meant in ((_ABSENT, _AND_MEANT), (_NO_CARD, _CPU_WANTED)):
-        for match in text.matches(absent, *_WORDS):
-            behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
-            if behind.count(". ") < 2 and meant.search(behind):  # in this sentence, or in a short next one
-                return match
+    if told := _with_reason(text, _ABSENT, _AND_MEANT):
+        return told
     for pattern in (_WITHOUT, _WITHOUT_ELSEWHERE):
         if told := next(iter(text.matches(pattern, *_WORDS)), None):
             return told
     return None
+
+
+def _with_reason(text: Text, absent: re.Pattern[str], meant: re.Pattern[str]) -> re.Match[str] | None:
+    """Where the text says that the GPU is absent, and in this sentence or in a short next one that it is meant."""
+    for match in text.matches(absent, *_WORDS):
+        behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
+        if behind.count(". ") < 2 and meant.search(behind):
+            return match
+    return None
+
+
+@kept
+def for_cpu(text: Text) -> bool:
+    """Whether the owner says that the machine has no card, and wants the CPU: what finds no GPU is no trouble there."""
+    return _with_reason(text, _NO_CARD, _CPU_WANTED) is not None
 
 
 _AMOUNT = r"(?:\d[\d.,]{0,6} ?(?:[GM]i?B|gigs?)\b|memory\b|VRAM\b)"

@@ -10,6 +10,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
+from envkit.checks.cuda.program_plugins import own_plugin
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, fixed
@@ -48,7 +49,7 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     library = named(messages, "library") or ""
     wheel = package_of(library)
     if not wheel:
-        return _from_toolkit(environment, matrix, messages)
+        return own_plugin(environment) or _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
     if wanted.isdigit() and built and wanted not in built:

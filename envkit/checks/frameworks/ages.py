@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ID = "library-release-mismatch"
+_TENSORRT = ("nvinfer-virtual", "nvinfer-override", "nvinfer-member")
 
 
 def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
@@ -44,6 +45,16 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             "CMake is newer than the project's files: let it read them as an older one would. pip passes the variable "
             "on to the CMake of a package that it builds.",
             (export("CMAKE_POLICY_VERSION_MINIMUM", NAME(limit("cmake-policy-floor"))),),
+        )
+    if seen(environment, _ID, *_TENSORRT):
+        return Remedy(
+            "The source was written for another TensorRT: its interfaces changed with 8 (noexcept on every method), "
+            "and 10 removed what 8 had deprecated. The command prints the release that is installed. Take the branch, "
+            "tag, or newer code of the project that is made for it (its README names the releases); models and engines "
+            "may have to be converted again. Or build with the TensorRT release that the source names, from NVIDIA's "
+            "tar file next to the installed one, where one exists for this CUDA. On a Jetson, TensorRT belongs to "
+            "JetPack and cannot be exchanged alone: there, take other code, or flash the JetPack that the source names.",
+            (fixed("dpkg -l libnvinfer*"),),
         )
     if seen(environment, _ID, "executable-stack"):
         return Remedy(

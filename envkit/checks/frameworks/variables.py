@@ -239,7 +239,6 @@ _NOT_THERE = Fault(
     rank=10,
     any_of=("variables", "messages"),
     explained_by=_NO_GPU_ANYHOW,
-    of_missing_gpu=True,
     fix="Unset it, or ask the scheduler for a GPU.",
     references=threads("thuml/Time-Series-Library#768", "thuml/Anomaly-Transformer#74"),
 )
