@@ -144,8 +144,6 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
         return True
     if given_to_guest(text, signature, offset) or full_node(text, signature) or _on_purpose(text, signature, offset):
         return True
-    if signature.startswith(_BLIND) and for_cpu(text):
-        return True
     if lasting or troubled(text, _own_lines(text, signature, offset)) or _OTHER.search(text.whole, offset):
         return False
     if answered_later(text, signature, offset) or _from_container(text, signature, offset):
@@ -156,7 +154,11 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
 
 
 def _on_purpose(text: Text, signature: str, offset: int) -> bool:
-    """Whether a program looked for the largest size that fits, or a test that passed filled the memory."""
+    """Whether a program looked for the largest size that fits, a test that passed filled the memory, or the machine
+    is to have no GPU.
+    """
+    if signature.startswith(_BLIND) and for_cpu(text):
+        return True
     return made_do(text, offset) or (signature.startswith(_PROVOKED) and in_passed_tests(text, offset))
 
 

@@ -60,8 +60,8 @@ _BY_UDOCKER = Remedy(
     ),
 )
 _BY_CHARLIECLOUD = Remedy(
-    "ch-run mounts no driver: copy the host's driver into the image, which has to be an unpacked directory that you may "
-    "write to. It uses nvidia-container-cli of the host for that. Repeat it after each change of the driver.",
+    "ch-run mounts no driver: copy the host's driver into the image, which has to be an unpacked directory that you "
+    "may write to. It uses nvidia-container-cli of the host for that. Repeat it after each change of the driver.",
     (fixed("ch-fromhost --nvidia IMAGE"), fixed("ch-run IMAGE -- nvidia-smi")),
 )
 

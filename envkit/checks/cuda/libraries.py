@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.checks.cuda.dll_folders import off_path
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.program_plugins import own_plugin
@@ -153,6 +154,8 @@ def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _own_libraries(environment: Environment, matrix: Matrix) -> Remedy:
+    if on_windows(environment):
+        return off_path(environment)
     advice = "Remove the CUDA directory from LD_LIBRARY_PATH, for this environment."
     return without_folders(environment, advice, taken_from_path(environment), "cuda")
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 DEFAULT_LINK = "/usr/local/cuda"
+WITHOUT_TORCH = (
+    " (without PyTorch, for a CUDA that the driver supports: nvidia-smi shows the highest, and CUDA=12.4 is what to write "
+    "in place of the first command then; if a toolkit is already elsewhere, name its directory to the build with "
+    "CUDA_HOME, in a Makefile often CUDAPATH)"
+)
 _OF_CMAKE = ("cmake-compiler", "cmake-no-compiler", "cmake-package", "cmake-none", "cmake-find-cuda", "cmake-notfound")
 _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 

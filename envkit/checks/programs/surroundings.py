@@ -126,18 +126,18 @@ _TRITON_CACHE = "triton-cache-stale"
 def _without_cache(environment: Environment, matrix: Matrix) -> Remedy:
     """Both caches: what PyTorch compiles refers to launchers of the other one."""
     after = (
-        "They are filled again when the program runs. If the message comes back with empty caches, the installed Triton "
-        "is older than this Python: update Triton to the release that belongs to the installed PyTorch."
+        "They are filled again when the program runs. If the message comes back with empty caches, this Triton is "
+        "older than the Python: update Triton to the release that belongs to the installed PyTorch."
     )
     if on_windows(environment):
         return Remedy(
-            "Close the program and delete the folders of compiled kernels: .triton\\cache in your user folder, and "
-            f"torchinductor_ with your name behind it in %LOCALAPPDATA%\\Temp. {after}",
-            (fixed('rmdir /s /q "%USERPROFILE%\\.triton\\cache"'), fixed('dir "%LOCALAPPDATA%\\Temp"')),
+            "Close the program and delete the folders of compiled kernels, in the Explorer: "
+            "%USERPROFILE%\\.triton\\cache, and in %LOCALAPPDATA%\\Temp the one that is called torchinductor_ with your "
+            f"user name behind it. {after}"
         )
     return Remedy(
-        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR names), "
-        f"and torchinductor_ with your name behind it in /tmp. {after}",
+        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR "
+        f"names), and torchinductor_ with your name behind it in /tmp. {after}",
         steps(environment, "drop-compiled"),
     )
 
@@ -164,11 +164,11 @@ told_by_program(
         "A package of nixpkgs was built without CUDA",
         impact="The program uses the CPU, although the driver works and its libraries are found.",
         remedy="nixpkgs builds most packages without CUDA. Take the package with CUDA where there is one of its own "
-        "(ollama-cuda, torchWithCuda); override others (PACKAGE.override { cudaSupport = true; }), in a service through "
-        "its option package (for Sunshine: services.sunshine.package = pkgs.sunshine.override { cudaSupport = true; }). "
-        "For all packages at once: nixpkgs.config = { allowUnfree = true; cudaSupport = true; }, which compiles for "
-        "hours unless a binary cache for CUDA has them (the wiki's page on CUDA names it). CUDA is unfree, so that "
-        "allowUnfree is needed either way. Then rebuild, and start the program or the service again.",
+        "(ollama-cuda, torchWithCuda); override others (PACKAGE.override { cudaSupport = true; }), in a service "
+        "through its option package (for Sunshine: services.sunshine.package = pkgs.sunshine.override { cudaSupport = "
+        "true; }). For all packages at once: nixpkgs.config = { allowUnfree = true; cudaSupport = true; }, which "
+        "compiles for hours unless a binary cache for CUDA has them (the wiki's page on CUDA names it). CUDA is "
+        "unfree, so that allowUnfree is needed either way. Then rebuild, and start the program or the service again.",
     ),
     doc="""A program from nixpkgs that is to use CUDA was built with it.
 
