@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 DEFAULT_LINK = "/usr/local/cuda"
-WITHOUT_TORCH = (
-    " (without PyTorch, for a CUDA that the driver supports: nvidia-smi shows the highest, and CUDA=12.4 is what to write "
-    "in place of the first command then; if a toolkit is already elsewhere, name its directory to the build with "
-    "CUDA_HOME, in a Makefile often CUDAPATH)"
-)
 _OF_CMAKE = ("cmake-compiler", "cmake-no-compiler", "cmake-package", "cmake-none", "cmake-find-cuda", "cmake-notfound")
 _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 
@@ -57,7 +52,16 @@ def from_list(environment: Environment) -> Remedy | None:
 
 
 def for_program(environment: Environment, matrix: Matrix) -> Remedy | None:
-    """For a build by CMake where nothing shows a framework: the newest toolkit that the driver runs."""
+    """For a build by make or CMake where nothing shows a framework: the newest toolkit that the driver runs."""
+    missing = seen(environment, "toolkit-missing")
+    if seen(environment, "toolkit-missing", "detail-makefile") and not tells_framework(environment, matrix, missing):
+        return remedy(
+            environment,
+            "Install the newest CUDA toolkit that the driver supports and that still compiles for this GPU, then build "
+            "again in the same shell. If a toolkit is already in another directory (which nvcc finds it), name that to "
+            "the build instead: CUDAPATH, CUDA_PATH, or CUDA_HOME in front of make, as its Makefile calls it.",
+            "toolkit-of-driver",
+        )
     by_cmake = seen(environment, "toolkit-missing", *_OF_CMAKE)
     others = [message for message in seen(environment, "toolkit-missing") if message not in by_cmake]
     if not by_cmake or others or tells_framework(environment, matrix, by_cmake):

@@ -132,8 +132,8 @@ def _without_cache(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return Remedy(
             "Close the program and delete the folders of compiled kernels, in the Explorer: "
-            "%USERPROFILE%\\.triton\\cache, and in %LOCALAPPDATA%\\Temp the one that is called torchinductor_ with your "
-            f"user name behind it. {after}"
+            "%USERPROFILE%\\.triton\\cache, and in %LOCALAPPDATA%\\Temp the one that is called torchinductor_ with "
+            f"your user name behind it. {after}"
         )
     return Remedy(
         "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR "
