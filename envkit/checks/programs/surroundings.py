@@ -10,6 +10,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.nix_builds import WITH_CUDA
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -163,12 +164,7 @@ told_by_program(
         "nix-package-without-cuda",
         "A package of nixpkgs was built without CUDA",
         impact="The program uses the CPU, although the driver works and its libraries are found.",
-        remedy="nixpkgs builds most packages without CUDA. Take the package with CUDA where there is one of its own "
-        "(ollama-cuda, torchWithCuda); override others (PACKAGE.override { cudaSupport = true; }), in a service "
-        "through its option package (for Sunshine: services.sunshine.package = pkgs.sunshine.override { cudaSupport = "
-        "true; }). For all packages at once: nixpkgs.config = { allowUnfree = true; cudaSupport = true; }, which "
-        "compiles for hours unless a binary cache for CUDA has them (the wiki's page on CUDA names it). CUDA is "
-        "unfree, so that allowUnfree is needed either way. Then rebuild, and start the program or the service again.",
+        remedy=WITH_CUDA,
     ),
     doc="""A program from nixpkgs that is to use CUDA was built with it.
 
