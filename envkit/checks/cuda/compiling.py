@@ -54,7 +54,7 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if not owns and seen(environment, _NO_TARGET.id, "tcnn"):
         return Remedy(
-            "Set TCNN_CUDA_ARCHITECTURES to the GPU's compute capability without the dot (86 for 8.6), which the "
+            "Set TCNN_CUDA_ARCHITECTURES to the GPU's compute capability without the dot, as in 86, which the "
             f"command prints, and build again in the same shell. {_IN_SHELLS} If it also says that no CUDA runtime is "
             "found, the torch in this environment is a CPU build: install one for CUDA first, or the extension will "
             "not load. In a Dockerfile, write the variable as an ENV line before the build.",
