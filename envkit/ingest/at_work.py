@@ -24,7 +24,7 @@ from envkit.ingest.later_answers import (
     settles,
 )
 from envkit.ingest.links import fast_elsewhere, filled_by_port, in_a_guest
-from envkit.ingest.meant import asks_for_help
+from envkit.ingest.meant import asks_for_help, for_cpu
 from envkit.ingest.sessions import ENGINES, asked_by, in_another_way, machine_of, program_of
 from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text
@@ -154,7 +154,11 @@ def outweighed(text: Text, signature: str, offset: int) -> bool:
 
 
 def _on_purpose(text: Text, signature: str, offset: int) -> bool:
-    """Whether a program looked for the largest size that fits, or a test that passed filled the memory."""
+    """Whether a program looked for the largest size that fits, a test that passed filled the memory, or the machine
+    is to have no GPU.
+    """
+    if signature.startswith(_BLIND) and for_cpu(text):
+        return True
     return made_do(text, offset) or (signature.startswith(_PROVOKED) and in_passed_tests(text, offset))
 
 

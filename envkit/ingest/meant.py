@@ -25,6 +25,21 @@ _WITHOUT = regex(
     rf"(?: of \w{{2,20}})?(?: (?:has|have|is|are|comes?|do|does))? {_NONE} GPUs?\b",
     re.IGNORECASE,
 )
+_BOX = r"(?:workstation|machine|PC|computer|server|laptop|notebook|box|node|VM|host|desktop)"
+_CARD = r"(?:GPUs?|(?:graphics |video )?cards?)"
+_NO_CARD = regex(  # of the machine itself, not what a program says of it
+    rf"\b{_NONE} {_CARD} (?:in|inside) (?:this|that|the|my|our) {_BOX}\b(?! (?:is|was|can|could|are|were)\b)"
+    rf"|\b(?:this|that|the|my|our) {_BOX} (?:just |simply )?(?:has|comes|does|is) {_NONE} {_CARD}\b"
+    rf"|\b(?:I|we) (?:have|own) no (?:NVIDIA )?{_CARD}\b"
+    rf"|\b(?:I|we) do(?: not|n't) (?:have|own) (?:an?|any) (?:NVIDIA )?{_CARD}\b",
+    re.IGNORECASE,
+)
+_CPU_WANTED = regex(  # behind it
+    r"\b(?:should|shall|must|has to|have to|want(?:ed)?|would like|intend(?:ed)?|plan|meant)\b[^.\n]{0,30}\bCPU\b"
+    r"|\b(?:fine|happy|ok|okay) with (?:slow|the CPU|CPU)\b"
+    r"|\bCPU\b[^.\n]{0,16}\b(?:is|are|would be) (?:fine|enough|ok|okay|good enough|intended|all I)\b",
+    re.IGNORECASE,
+)
 _WITHOUT_ELSEWHERE = regex(  # the same in other languages, of nodes from which jobs start
     r"\b(?:nodo (?:de acceso|login|de entrada|di accesso)|(?:n\u0153ud|noeud) (?:de connexion|frontal)"
     r"|[Ll]ogin-?(?:[Kk]noten|[Nn]ode|[Nn]odes)|nó de login)[^.\n]{0,30}?"
@@ -55,14 +70,27 @@ def without_gpu(text: Text) -> re.Match[str] | None:
     """Where the text says that the machine has no GPU on purpose; None where it asks for a reason all the same."""
     if asks_for_help(text):
         return None
-    for match in text.matches(_ABSENT, *_WORDS):
-        behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
-        if behind.count(". ") < 2 and _AND_MEANT.search(behind):  # in this sentence, or in a short next one
-            return match
+    if told := _with_reason(text, _ABSENT, _AND_MEANT):
+        return told
     for pattern in (_WITHOUT, _WITHOUT_ELSEWHERE):
         if told := next(iter(text.matches(pattern, *_WORDS)), None):
             return told
     return None
+
+
+def _with_reason(text: Text, absent: re.Pattern[str], meant: re.Pattern[str]) -> re.Match[str] | None:
+    """Where the text says that the GPU is absent, and in this sentence or in a short next one that it is meant."""
+    for match in text.matches(absent, *_WORDS):
+        behind = text.whole[match.end() : match.end() + _REACH].partition("\n")[0]
+        if behind.count(". ") < 2 and meant.search(behind):
+            return match
+    return None
+
+
+@kept
+def for_cpu(text: Text) -> bool:
+    """Whether the owner says that the machine has no card, and wants the CPU: what finds no GPU is no trouble there."""
+    return _with_reason(text, _NO_CARD, _CPU_WANTED) is not None
 
 
 _AMOUNT = r"(?:\d[\d.,]{0,6} ?(?:[GM]i?B|gigs?)\b|memory\b|VRAM\b)"

@@ -17,7 +17,6 @@ OWN_ERRORS = {
     "gpu-illegal-memory-access": "RuntimeError: CUDA error: an illegal memory access was encountered\n",
     "tensors-on-two-devices": "RuntimeError: Expected all tensors to be on the same device, but found at least two\n",
     "half-precision-on-cpu": "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n",
-    "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
     "collective-timed-out": "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)\n",
     "nccl-error-unnamed": "NCCL error in: ../c10d/ProcessGroupNCCL.cpp:1275, unhandled system error\n",
     "tensor-shapes-differ": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)\n",
@@ -28,6 +27,7 @@ OWN_ERRORS = {
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
 }
 FAULTS = {
+    "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
     "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
     "python-externally-managed": "error: externally-managed-environment\n",
@@ -57,6 +57,8 @@ FAULTS = {
     "image.gpu-at-build": "Error: libcuda.so.1 is not found during docker build\n",
     "static-tls-full": "OSError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block\n",
     "source-without-submodules": "fatal error: cutlass/cutlass.h: No such file or directory\n",
+    "triton-cache-stale": "triton/runtime: SystemError: PY_SSIZE_T_CLEAN macro must be defined for '#' formats\n",
+    "nix-package-without-cuda": "NixOS, Sunshine with nvenc: Error: Couldn't scale frame: Invalid argument\n",
     "path-not-ascii": 'catastrophic error: cannot open source file "C:\\Users\\Zoë\\AppData\\Local\\Temp\\a.cu"\n',
     "nix-without-driver": "h264_nvenc of nixpkgs on Ubuntu: Cannot load libcuda.so.1\n",
     "container-runtime-older-than-docker": "error adding seccomp filter rule for syscall clone3: permission denied\n",

@@ -31,6 +31,18 @@ _BY_NIX = (
 )
 
 
+_NIXOS_IN_WSL = Remedy(
+    "The tool does not find libdxcore.so: programs of NixOS do not search /usr/lib/wsl/lib. In the configuration of "
+    "NixOS-WSL, set wsl.useWindowsDriver = true; and rebuild: the libraries of the Windows driver are then on the "
+    "loader's path. Then generate the specification again. Without that option, LD_LIBRARY_PATH=/usr/lib/wsl/lib in "
+    "front of nvidia-ctk does the same for once. The driver in Windows and WSL itself are fine.",
+    (
+        fixed("sudo nixos-rebuild switch"),
+        fixed("sudo nvidia-ctk cdi generate --mode=wsl --output=/etc/cdi/nvidia.yaml"),
+    ),
+)
+
+
 def _in_run(environment: Environment, text: str) -> bool:
     """Whether the specification is only in the folder of the runtime; where the module of NixOS writes it."""
     if "/run/cdi" in text or appliance(environment) == "nixos":
@@ -79,6 +91,8 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             "runtimeClassName: nvidia.",
             (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
         )
+    if "dxcore" in text and appliance(environment) == "nixos":
+        return _NIXOS_IN_WSL
     if _in_run(environment, text):
         return Remedy(_IN_RUN + (_BY_NIX if appliance(environment) == "nixos" else _BY_FILE), (_WITH_FOLDER,))
     podman = environment.containers.podman.known or seen(environment, "cdi-unresolvable", "detail-podman")

@@ -48,6 +48,23 @@ _IN_TEMPLATE = Remedy(
     "unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
 )
 
+_BY_UDOCKER = Remedy(
+    "udocker gives a container the host's driver only if it is told to, and --gpus of Docker is unknown to it: create "
+    "the container under a name, let udocker copy the driver's libraries into it (again after each change of the "
+    "driver), and run it by that name; on a notebook, add --allow-root behind udocker as before. If the program also "
+    "comes as a binary or a wheel with CUDA for the system of the host, that needs no container at all.",
+    (
+        fixed("udocker create --name=NAME IMAGE"),
+        fixed("udocker setup --nvidia --force NAME"),
+        fixed("udocker run NAME"),
+    ),
+)
+_BY_CHARLIECLOUD = Remedy(
+    "ch-run mounts no driver: copy the host's driver into the image, which has to be an unpacked directory that you "
+    "may write to. It uses nvidia-container-cli of the host for that. Repeat it after each change of the driver.",
+    (fixed("ch-fromhost --nvidia IMAGE"), fixed("ch-run IMAGE -- nvidia-smi")),
+)
+
 _CURED_BY_RUNTIME = ("told-runtime-needed", "told-runtime-cures", "told-runtime-contrast")
 _BY_RUNTIME = Remedy(
     "This Compose does not pass on the GPU of the deploy section (old and some newer releases ignore it). Under the "
@@ -91,6 +108,10 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
                 else fixed("singularity exec --nv IMAGE nvidia-smi"),
             ),
         )
+    if seen(environment, "container-no-gpu-injected", "udocker"):
+        return _BY_UDOCKER
+    if seen(environment, "container-no-gpu-injected", "charliecloud"):
+        return _BY_CHARLIECLOUD
     if seen(environment, "container-no-gpu-injected", "detail-podman"):
         return remedy(
             environment,

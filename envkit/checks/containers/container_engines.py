@@ -15,6 +15,7 @@ from envkit.checks.containers.engine_remedies import (
     THROUGH_RUNTIME,
     engine_beside_desktop,
     engine_in_place_of_snap,
+    of_enroot,
     of_jetpack,
 )
 from envkit.checks.containers.node_remedies import by_runtime_class, look_at_nodes, without_cgroups
@@ -81,10 +82,8 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
     names = managers(environment)
-    if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
-        return LDCONFIG
-    if seen(environment, "docker-no-nvidia-runtime", "hook-direct"):
-        return THROUGH_RUNTIME
+    if by_words := _of_the_words(environment):
+        return by_words
     if "microk8s" in names:
         return MICROK8S
     engine = _docker(environment)
@@ -106,6 +105,15 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     )
     given = remedy(environment, advice, "container-toolkit")
     return Remedy(given.advice, (*given.steps, *configure))
+
+
+def _of_the_words(environment: Environment) -> Remedy | None:
+    """The remedy of a message that has only one, whatever else is known."""
+    if seen(environment, "docker-no-nvidia-runtime", "ldcache"):
+        return LDCONFIG
+    if seen(environment, "docker-no-nvidia-runtime", "hook-direct"):
+        return THROUGH_RUNTIME
+    return of_enroot(environment) if seen(environment, "docker-no-nvidia-runtime", "detail-enroot") else None
 
 
 def _only_no_free_gpu(environment: Environment) -> bool:

@@ -79,6 +79,18 @@ def of_jetpack(environment: Environment) -> Remedy:
     )
 
 
+def of_enroot(environment: Environment) -> Remedy:
+    """Enroot needs no Docker and no runtime, only the program that its hook calls."""
+    given = remedy(
+        environment,
+        "Enroot's hook for GPUs calls nvidia-container-cli, which this node lacks: install NVIDIA's container toolkit "
+        "on every GPU node; its package libnvidia-container-tools, which alone is enough, brings the program. The "
+        "driver is fine, and Docker is not needed. The last command checks it.",
+        "container-toolkit",
+    )
+    return Remedy(given.advice, (*given.steps, fixed("nvidia-container-cli info")))
+
+
 _SNAP_KEPT = (fixed("sudo snap save docker"), fixed("sudo snap remove docker"))
 _OF_SNAP = (
     "This removes the snap's images, containers, and volumes; the first command keeps a copy of its data (`snap saved` "

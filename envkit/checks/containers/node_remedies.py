@@ -72,21 +72,33 @@ def look_at_nodes(environment: Environment) -> Remedy:
     return remedy(environment, f"{_FULL} {_NONE_OFFERED}", "node-gpus")
 
 
+_BY_OPERATOR = (
+    " If the GPU operator's toolkit is to make nvidia the default instead, its variable CONTAINERD_CONFIG must name "
+    "the template next to config.toml (config.toml.tmpl, with containerd 2 config-v3.toml.tmpl): {title} writes "
+    "config.toml itself at each start, and what the operator adds there is lost. Restart {title} on the node after the "
+    "change."
+)
+
+
 def by_runtime_class(environment: Environment) -> Remedy | None:
     """On k3s and RKE2, which find the toolkit by themselves and need a RuntimeClass; None on other nodes."""
-    title, restart = next((words for name, words in _OF_NODES.items() if name in managers(environment)), ("", ""))
+    names = managers(environment)
+    title, restart = next((words for name, words in _OF_NODES.items() if name in names), ("", ""))
     if not title:
         return None
     known = environment.containers.container_toolkit.known or seen(
         environment, "docker-no-nvidia-runtime", "detail-runtime-there", "detail-toolkit-there", "detail-toolkit-used"
     )
-    first = "" if known else "Install the NVIDIA Container Toolkit on the node. "
+    operator = "gpu-operator" in names  # which brings the toolkit itself
+    there = bool(known) or operator
+    first = "" if there else "Install the NVIDIA Container Toolkit on the node. "
+    by_operator = _BY_OPERATOR.format(title=title) if operator else ""
     return remedy(
         environment,
         f"{first}{title} has its own containerd, which ignores /etc/containerd/config.toml: at each start, it adds a "
         "runtime named nvidia if it finds the toolkit. Pods only use it through a RuntimeClass: create it, and set "
         "runtimeClassName: nvidia for the device plugin (last command; its DaemonSet may have another name) and, next "
-        "to containers, in every pod that needs a GPU.",
-        *(() if known else ("container-toolkit", restart)),
+        f"to containers, in every pod that needs a GPU.{by_operator}",
+        *(() if there else ("container-toolkit", restart)),
         "runtime-class",
     )

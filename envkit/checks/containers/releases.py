@@ -100,6 +100,21 @@ def _no_such_tag(environment: Environment, wanted: str) -> Remedy:
     )
 
 
+_BOARDS = {"older-board": "L4T 32 (JetPack 4)", "older-board-xavier": "L4T 35 (JetPack 5)"}  # where a board ends
+
+
+def _for_older_board(ends: str) -> Remedy:
+    """No newer JetPack exists for the board: the image has to be of an older one."""
+    return Remedy(
+        f"This board ends with {ends}: no newer one can be flashed, and images for newer releases never find its GPU, "
+        "whatever options docker run has (--runtime nvidia is right). Take the project's image or Dockerfile for the "
+        "board's own release, which the first command prints: its tag or name has r32 or jp4 in it for JetPack 4, r35 "
+        "or jp5 for JetPack 5. If the newest version of the project has none, take the last one that had. Or run it on "
+        "a newer board.",
+        (fixed("cat /etc/nv_tegra_release"),),
+    )
+
+
 _OTHER_L4T = Fault(
     "jetson-container-of-other-release",
     "The container's image was made for a different L4T release than this Jetson runs",
@@ -162,6 +177,11 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
             remedy=_no_such_tag(environment, wanted),
         )
         return
+    for name, ends in _BOARDS.items():
+        if older := seen(environment, _OTHER_L4T.id, name):
+            title = f"The image was made for a newer JetPack than this board can have, which ends with {ends}"
+            yield _OTHER_L4T.found(message_evidence(environment, older), title=title, remedy=_for_older_board(ends))
+            return
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:
         return
     evidence = [*message_evidence(environment, messages), known(environment, "system.l4t_release")]

@@ -29,6 +29,10 @@ _BEFORE_BUILD = (
     "Set the GPU's compute capability, because a build without a GPU (docker build, a login node) cannot detect it; "
     "then repeat the build in the same shell. In a Dockerfile, write it as an ENV line before the build."
 )
+_IN_SHELLS = (
+    "In PowerShell: $env:TCNN_CUDA_ARCHITECTURES = 86; in cmd: set TCNN_CUDA_ARCHITECTURES=86; elsewhere: export "
+    "TCNN_CUDA_ARCHITECTURES=86."
+)
 _BINARY_ALONE = "21"
 _OF_TORCH = ("torch", "arch-list-empty")  # messages of PyTorch's own way to build
 
@@ -47,6 +51,14 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
             "dot, which the command prints; on an old driver, the deviceQuery sample does). Then rebuild the solution. "
             "The toolkit must still know that target.",
             (fixed("nvidia-smi --query-gpu=name,compute_cap --format=csv"),),
+        )
+    if not owns and seen(environment, _NO_TARGET.id, "tcnn"):
+        return Remedy(
+            "Set TCNN_CUDA_ARCHITECTURES to the GPU's compute capability without the dot, as in 86, which the "
+            f"command prints, and build again in the same shell. {_IN_SHELLS} If it also says that no CUDA runtime is "
+            "found, the torch in this environment is a CPU build: install one for CUDA first, or the extension will "
+            "not load. In a Dockerfile, write the variable as an ENV line before the build.",
+            (fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),),
         )
     if not owns:
         return Remedy(

@@ -55,6 +55,7 @@ NO_DRIVER = (
     "driver-library-mismatch",
     "container-no-gpu-injected",
     "cdi-unresolvable",
+    "docker-no-nvidia-runtime",
     "wsl-libcuda-missing",
     "wsl-driver-inside",
     "wsl1",

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.checks.cuda.dll_folders import off_path
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
+from envkit.checks.cuda.program_plugins import own_plugin
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
 from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, fixed
@@ -48,7 +50,7 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     library = named(messages, "library") or ""
     wheel = package_of(library)
     if not wheel:
-        return _from_toolkit(environment, matrix, messages)
+        return own_plugin(environment) or _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
     if wanted.isdigit() and built and wanted not in built:
@@ -152,6 +154,8 @@ def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _own_libraries(environment: Environment, matrix: Matrix) -> Remedy:
+    if on_windows(environment):
+        return off_path(environment)
     advice = "Remove the CUDA directory from LD_LIBRARY_PATH, for this environment."
     return without_folders(environment, advice, taken_from_path(environment), "cuda")
 

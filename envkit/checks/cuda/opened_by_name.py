@@ -105,6 +105,13 @@ def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
     )
 
 
+_NEWER_JAX = (
+    " Or use a newer JAX, which brings its libraries as wheels (pip install -U 'jax[cuda12]'), if the program accepts "
+    "it. In a hosted notebook (Colab, Kaggle), whose CUDA cannot be chosen, that is the way: take the current version "
+    "of the notebook."
+)
+
+
 def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
     advice = f"Remove CUDA directories from LD_LIBRARY_PATH; if that does not help: {_WHEELS[0].lower()}{_WHEELS[1:]}"
     if seen(environment, "jax-library-load", "dnn-missing"):
@@ -114,7 +121,9 @@ def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
             "loader's path. If it is there, the GPU's memory may be full. With the wheels:"
         )
     given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
-    return Remedy(given.advice, (*dropping(environment, taken_from_path(environment), "cuda"), *given.steps))
+    newer = _NEWER_JAX if any(step.words[:2] == ("envkit", "install") for step in given.steps) else ""
+    steps_off = dropping(environment, taken_from_path(environment), "cuda")
+    return Remedy(f"{given.advice}{newer}", (*steps_off, *given.steps))
 
 
 _TENSORFLOW = Fault(

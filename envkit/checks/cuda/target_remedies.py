@@ -156,7 +156,23 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         if cudnn
         else ""
     )
-    return Remedy(f"{said}{gcc}{with_it}", install_cuda(environment, fitting, cudnn))
+    lower = "" if dropped else _lower(own, matrix)
+    return Remedy(f"{said}{gcc}{with_it}{lower}", install_cuda(environment, fitting, cudnn))
+
+
+def _lower(own: ComputeCapability, matrix: Matrix) -> str:
+    """The base of the same family, whose code runs here too and which an older toolkit may know; '' for a base."""
+    base = min(
+        (gpu.compute_capability for gpu in matrix.gpus if gpu.compute_capability.major == own.major), default=own
+    )
+    if base.numbers >= own.numbers:
+        return ""
+    number = str(base).replace(".", "")
+    return (
+        f" Or keep the toolkit and build for {base}, if it knows that target: its code runs on this GPU, too "
+        f"(TORCH_CUDA_ARCH_LIST={base}; where a project has flags of its own, -gencode "
+        f"arch=compute_{number},code=sm_{number}, for MMCV in MMCV_CUDA_ARGS)."
+    )
 
 
 def _there(environment: Environment, first: Version | None, last: Version | None) -> Remedy | None:

@@ -52,7 +52,16 @@ def from_list(environment: Environment) -> Remedy | None:
 
 
 def for_program(environment: Environment, matrix: Matrix) -> Remedy | None:
-    """For a build by CMake where nothing shows a framework: the newest toolkit that the driver runs."""
+    """For a build by make or CMake where nothing shows a framework: the newest toolkit that the driver runs."""
+    missing = seen(environment, "toolkit-missing")
+    if seen(environment, "toolkit-missing", "detail-makefile") and not tells_framework(environment, matrix, missing):
+        return remedy(
+            environment,
+            "Install the newest CUDA toolkit that the driver supports and that still compiles for this GPU, then build "
+            "again in the same shell. If a toolkit is already in another directory (which nvcc finds it), name that to "
+            "the build instead: CUDAPATH, CUDA_PATH, or CUDA_HOME in front of make, as its Makefile calls it.",
+            "toolkit-of-driver",
+        )
     by_cmake = seen(environment, "toolkit-missing", *_OF_CMAKE)
     others = [message for message in seen(environment, "toolkit-missing") if message not in by_cmake]
     if not by_cmake or others or tells_framework(environment, matrix, by_cmake):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ID = "library-release-mismatch"
+_TENSORRT = ("nvinfer-virtual", "nvinfer-override", "nvinfer-member")
 
 
 def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
@@ -45,6 +46,18 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             "on to the CMake of a package that it builds.",
             (export("CMAKE_POLICY_VERSION_MINIMUM", NAME(limit("cmake-policy-floor"))),),
         )
+    if numba := seen(environment, _ID, "numba-numpy"):
+        return _numba(named(numba, "side") or "", named(numba, "numpy") or "")
+    if seen(environment, _ID, *_TENSORRT):
+        return Remedy(
+            "The source was written for another TensorRT: its interfaces changed with 8 (noexcept on every method), "
+            "and 10 removed what 8 had deprecated. The command prints the release that is installed. Take the branch, "
+            "tag, or newer code of the project that is made for it (its README names the releases); models and engines "
+            "may have to be converted again. Or build with the TensorRT release that the source names, from NVIDIA's "
+            "tar file next to the installed one, where one exists for this CUDA. On a Jetson, TensorRT belongs to "
+            "JetPack and is not exchanged alone: take other code, or flash the JetPack that the source names.",
+            (fixed("dpkg -l libnvinfer*"),),
+        )
     if seen(environment, _ID, "executable-stack"):
         return Remedy(
             "This glibc loads no library that asks for an executable stack, and older builds of PyTorch do. Install a "
@@ -65,9 +78,26 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             (run("python", "-m", "pip", "install", "--upgrade", NAME(package)), fixed("python -m pip check")),
         )
     return Remedy(
-        "Use releases from the same period: update the package or the source that the traceback or the first error "
-        "points to, or install the library release that its requirements list. pip check lists the conflicts.",
+        "Use releases from the same period. If the library removed the name, update the package or the source that the "
+        "traceback or the first error points to; if the name came with a later release, update the library itself. Its "
+        "requirements list the release, and pip check lists the conflicts. Where an installer or a notebook of the "
+        "project set up all of it, take the current version of that, and start in a new environment.",
         (fixed("python -m pip check"),),
+    )
+
+
+def _numba(side: str, numpy: str) -> Remedy:
+    """Numba names the bound; a newer Numba accepts a newer NumPy."""
+    if side == "greater":
+        return Remedy(
+            f"This Numba needs NumPy {numpy} or newer: update NumPy, and start Python (the kernel of a notebook) anew.",
+            (run("python", "-m", "pip", "install", REQUIREMENT(f"numpy>={numpy}")), fixed("python -m pip check")),
+        )
+    return Remedy(
+        "NumPy is newer than this Numba accepts: update Numba, and start Python (the kernel or the runtime of a "
+        f"notebook) anew. If another package holds Numba back, install a NumPy that it accepts instead ({numpy}). A "
+        "script that sets up a hosted notebook (Colab) for it may have a newer version.",
+        (run("python", "-m", "pip", "install", "--upgrade", "numba"), fixed("python -m pip check")),
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.ask import capability_of, framework_of, tells_framework
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
@@ -20,14 +19,14 @@ from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replac
 from envkit.checks.frameworks.compiled import (
     compiled_extension,
     compiled_program,
-    hide_gpus,
     of_newer_nvrtc,
     other_build_ran,
 )
 from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
 from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
+from envkit.checks.frameworks.left_out import compiled_for_later, left_out, or_on_cpu, possible
 from envkit.checks.frameworks.on_torch import newer_vllm
-from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.gpu.gpus import SeenGpu
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
 from envkit.model.observed import is_told
@@ -50,10 +49,6 @@ _COMPILED_FIRST = (
     "The driver compiles the build's PTX code for this GPU when the program starts, which can take minutes."
 )
 _SLOW = f"{_NEWER}/told-slow-first"
-_ON_CPU = (
-    "If the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
-    "newer GPU, or compile the framework for this GPU."
-)
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
@@ -69,7 +64,7 @@ def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _or_on_cpu(environment, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
+    return or_on_cpu(environment, matrix, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
 
 
 def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
@@ -78,13 +73,6 @@ def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
     if not (by_pip and seen(environment, _NEWER, "detail-managed")):
         return given
     return Remedy(f"{given.advice} {_OWN_PYTHON}", given.steps)
-
-
-def _or_on_cpu(environment: Environment, given: Remedy) -> Remedy:
-    """With the way that is left where no build for this machine has the GPU."""
-    if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
-        return given
-    return Remedy(f"{given.advice} {_ON_CPU}", (*given.steps, hide_gpus(environment)))
 
 
 def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
@@ -281,7 +269,7 @@ def _architecture(
         evidence,
         title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
         subject=subject,
-        remedy=given if fault == _NEWER else _or_on_cpu(environment, given),
+        remedy=given if fault == _NEWER else or_on_cpu(environment, matrix, given),
     )
 
 
@@ -333,27 +321,15 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     newer = (*seen(environment, _NEWER), *above)
     exact = tuple(message for message in newer if message.values)
     told = [ComputeCapability.parse(text) for each in exact if (text := capability_of([each]))]
-    owns = told or [own for _, own in capable_gpus(environment, matrix)]
-    if not dropped and newer and _compiled_for_later(newer, told or _possible(environment, matrix)):
+    owns = told or possible(environment, matrix)
+    if not dropped and newer and compiled_for_later(newer, owns):
         return newer if id == _DROPPED else ()
-    if not dropped and newer and (told or not exact) and _left_out(owns, matrix):
+    if not dropped and newer and (told or not exact) and left_out(owns, matrix):
         return newer if id == _DROPPED else ()
     if id == _DROPPED:
         return dropped
     below = {message.values.get("capability") for message in dropped}
     return tuple(message for message in exact if capability_of([message]) not in below) if dropped else newer
-
-
-def _possible(environment: Environment, matrix: Matrix) -> list[ComputeCapability]:
-    """What the GPUs can have, where one name is that of several chips."""
-    return [model.compute_capability for gpu in seen_gpus(environment, matrix) for model in gpu.models]
-
-
-def _compiled_for_later(messages: tuple[Message, ...], owns: list[ComputeCapability]) -> bool:
-    """Whether the flags of the build that the text shows are all for later GPUs than each of these."""
-    flags = [text for each in messages if (text := each.values.get("built") or each.values.get("only"))]
-    built = [own for text in flags if text.isdigit() and (own := capability_of_target(text)) is not None]
-    return bool(built and owns) and max(own.numbers for own in owns) < min(own.numbers for own in built)
 
 
 def _beside_range(message: Message) -> int:
@@ -364,17 +340,6 @@ def _beside_range(message: Message) -> int:
     own = Version.parse(message.values["capability"])
     least, most = (Version.parse(message.values[name]) for name in ("least", "most"))
     return -1 if own < least else int(own.major > most.major)
-
-
-def _left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
-    """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
-    own = [value.numbers for value in owns]
-    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
-    newest = max((build.version for build in builds), default=None)
-    targets = [target for build in builds if build.version == newest for target in build.sass or ()]
-    if not own or not targets:
-        return False
-    return max(own) < min(target.numbers for target in targets)
 
 
 def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message, ...]) -> Outcome:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
-from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
@@ -27,6 +27,7 @@ ASK = Remedy(
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
+_CPU, _CPU_INDEX = "cpu", "https://download.pytorch.org/whl/cpu"
 _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
 
 
@@ -64,6 +65,22 @@ def companion_remedy(
     return Remedy(
         f"Reinstall {partner.name} only; keep torch {torch.version}.",
         (_install(python, partner, line, row),),
+    )
+
+
+def beside_cpu_torch(
+    matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
+) -> Remedy | None:
+    """Where torch is a CPU build, a companion of the same index; None for any other build, or an unknown release."""
+    wanted = going_with(matrix, torch, partner.name) if local_tag(torch.version) == _CPU else None
+    if wanted is None:
+        return None
+    return Remedy(
+        f"Keep torch {torch.version}, and reinstall {partner.name} from the index for the CPU: the default index has "
+        "builds for CUDA under the same number, and their operators do not load beside a CPU build of torch. "
+        "--extra-index-url leaves the choice to pip; in requirements, give both packages with --index-url, or with "
+        "+cpu in their versions.",
+        (pip(python, "install", *_ANEW, REQUIREMENT(wanted.line.partition("+")[0]), "--index-url", URL(_CPU_INDEX)),),
     )
 
 

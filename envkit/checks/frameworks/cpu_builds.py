@@ -35,6 +35,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
+from envkit.checks.frameworks.nix_builds import of_nixpkgs
 from envkit.checks.frameworks.onnxruntime import one_alone
 from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
@@ -57,8 +58,8 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     name = framework_of(environment, matrix, messages)
     if program := other_program(environment, matrix, messages):
         return program
-    if forge := of_forge(environment):
-        return forge
+    if elsewhere := of_forge(environment) or of_nixpkgs(environment):
+        return elsewhere
     if name == "onnxruntime" and seen(environment, "onnxruntime-two-packages", "detail-listed"):
         return one_alone(environment, matrix)
     if seen(environment, "cpu-only-wheel", "told-tf1"):
@@ -152,6 +153,7 @@ _NO_PLUGIN = Fault(
         "no-gpu-on-pci",
         "conda-sees-no-gpu",
         "torch-replaced-by-dependency",
+        "nix-package-without-cuda",
         "onnxruntime-two-packages",
         "tf-native-windows",
     ),

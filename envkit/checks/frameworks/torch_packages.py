@@ -18,6 +18,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
 from envkit.checks.frameworks.companions import (
     ASK,
+    beside_cpu_torch,
     build_of_torch,
     companion_remedy,
     companions_replaced,
@@ -58,6 +59,8 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     python = first_python(environment)
     torch = Distribution("torch", said["have"]) if said is not None else distribution(python, "torch")
     partner = Distribution(said["package"], said["version"]) if said is not None else Distribution("torchvision", "")
+    if torch is not None and (own := beside_cpu_torch(matrix, python, torch, partner)):
+        return own
     if torch is None or build_of_torch(environment, matrix, torch.version) is None:
         return ASK
     have = distribution(python, partner.name)

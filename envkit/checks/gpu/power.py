@@ -85,7 +85,9 @@ _IN_VM = (
     "Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With an older "
     "one, hide the hypervisor {how}. "
     'If the log says "Failed to copy vbios to system memory", give the guest a copy of the card\'s VBIOS (libvirt: '
-    "<rom file='FILE'/>; Proxmox: romfile=FILE)."
+    "<rom file='FILE'/>; Proxmox: romfile=FILE). Otherwise give it none: a file that is not a full copy of this very "
+    "card's VBIOS stops the driver, too. The guest's memory has to be fixed (Proxmox: balloon: 0; libvirt: no "
+    "memballoon)."
 )
 
 
@@ -96,7 +98,10 @@ def _shown_to_guest(environment: Environment, matrix: Matrix) -> Remedy:
             _IN_VM.format(how="(for LXD, as the command does with the machine's name in place of GUEST)"),
             (fixed("lxc config set GUEST raw.qemu='-cpu host,kvm=off,hv_vendor_id=null'"), fixed("lxc restart GUEST")),
         )
-    how = "(libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id)"
+    how = (
+        "(libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id; Proxmox: cpu: host,hidden=1, "
+        "and hv_vendor_id=null among the args for -cpu)"
+    )
     return Remedy(_IN_VM.format(how=how), (fixed("virsh edit GUEST"),))
 
 

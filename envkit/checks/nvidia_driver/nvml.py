@@ -198,6 +198,13 @@ def _disk(environment: Environment) -> list[Evidence]:
     return [known(environment, "kernel.module_files", versions)] if versions else []
 
 
+_IN_INITRD = (
+    " If a reboot brings the old module back although the first command prints the new version, the old one is in the "
+    "initramfs: the last command makes that anew (with systemd-boot on openSUSE: sudo sdbootutil add-all-kernels "
+    "--no-reuse-initrd, which also puts it where the boot loader looks); then reboot."
+)
+
+
 def _reload(environment: Environment) -> Remedy:
     library = environment.driver.user_space.value
     if seen(environment, _MISMATCH.id, "detail-after-boot", "detail-instances") and library is not None:
@@ -210,11 +217,16 @@ def _reload(environment: Environment) -> Remedy:
             "module-on-disk",
             "reload-module",
         )
+    newer = library is not None and library in _on_disk(environment)
+    again = _IN_INITRD if newer or seen(environment, _MISMATCH.id, "detail-reboot") else ""
     return remedy(
         environment,
         f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "
-        "that `sudo fuser -v /dev/nvidia*` lists; if that fails, reboot. Reinstalling the driver does not help.",
+        "that `sudo fuser -v /dev/nvidia*` lists; if that fails, reboot. Reinstalling the driver does not help."
+        f"{again}",
+        *(("module-on-disk",) if again else ()),
         "reload-module",
+        *(("initramfs",) if again else ()),
     )
 
 

@@ -73,6 +73,13 @@ def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
             "riser by a shorter or better one (shielded, and made for this PCIe generation) with its own power, or set "
             "the slot to an older PCIe generation in the firmware. If the error follows the card, RMA it."
         )
+    elif seen(environment, "gpu-fallen-off-bus", "told-riser"):
+        then = (
+            "Check the risers first: each needs its own cable from the power supply (a six-pin or Molex cable, no "
+            "adapter from SATA, and few of them on one cable), and the supply needs headroom. Try the card that drops "
+            "out with another riser and cable, then directly in a slot, at stock clocks. If the error follows the "
+            "card, RMA it. A different driver does not fix this."
+        )
     if seen(environment, "gpu-fallen-off-bus", "detail-supply", "detail-supply-german"):
         watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
         return remedy(

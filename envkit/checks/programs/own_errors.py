@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import SCRIPT, export, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, SCRIPT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.managers import managers
@@ -67,6 +67,32 @@ _HALF_OF_LLAMA_FACTORY = (
 def _in_half_precision(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of the program that passes the option on."""
     return Remedy(_HALF_OF_LLAMA_FACTORY if "llamafactory" in managers(environment) else _HALF)
+
+
+_RANKS = "ranks-share-a-gpu"
+_TOLD_APART = (
+    "If these two ranks are on different machines, NCCL takes the machines for one, because they have the same host "
+    "name and boot ID, as copies of one container can: set NCCL_HOSTID to a different value on each."
+)
+
+
+def _one_each(environment: Environment, matrix: Matrix) -> Remedy:
+    """By who hands out the GPUs: Ray, or the command that starts the ranks."""
+    if seen(environment, _RANKS, "detail-ray"):
+        return Remedy(
+            "Ray hands out the GPUs, and older releases of it and of the programs on it gave two workers the same one: "
+            "update both, Ray to the same release on every node, and start the cluster again (ray stop ends what runs "
+            "in it). Let each worker ask for a GPU of its own (num_gpus=1), with no more workers than GPUs, and leave "
+            "CUDA_VISIBLE_DEVICES to Ray: do not set it, and unset RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES if the "
+            f"program does not need it. {_TOLD_APART}",
+            (run("python", "-m", "pip", "install", "--upgrade", REQUIREMENT("ray")), fixed("ray status")),
+        )
+    return Remedy(
+        "Give each process its own GPU: start it with torchrun, and call "
+        "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs. "
+        f"{_TOLD_APART}",
+        (fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),
+    )
 
 
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
@@ -176,14 +202,12 @@ told_by_program(
 )
 told_by_program(
     Fault(
-        "ranks-share-a-gpu",
+        _RANKS,
         "Two ranks of one job use the same GPU",
         impact="NCCL stops with an error when the job starts.",
-        remedy="Give each process its own GPU: start it with torchrun, and call "
-        "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs.",
-        steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),
-        status=Status.WARN,
+        remedy=_one_each,
     ),
+    fix="Give each process its own GPU; on several machines, also let NCCL tell them apart.",
     doc="""Each rank on a machine has its own GPU.
 
     NCCL's message names the two ranks and the device they share.

@@ -9,6 +9,8 @@ from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.nix_builds import WITH_CUDA
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -116,4 +118,58 @@ told_by_program(
     rank=52,
     explained_by=("jetson-container-of-other-release",),
     references=threads("dusty-nv/jetson-containers#115", "containerd/containerd#6203"),
+)
+
+
+_TRITON_CACHE = "triton-cache-stale"
+
+
+def _without_cache(environment: Environment, matrix: Matrix) -> Remedy:
+    """Both caches: what PyTorch compiles refers to launchers of the other one."""
+    after = (
+        "They are filled again when the program runs. If the message comes back with empty caches, this Triton is "
+        "older than the Python: update Triton to the release that belongs to the installed PyTorch."
+    )
+    if on_windows(environment):
+        return Remedy(
+            "Close the program and delete the folders of compiled kernels, in the Explorer: "
+            "%USERPROFILE%\\.triton\\cache, and in %LOCALAPPDATA%\\Temp the one that is called torchinductor_ with "
+            f"your user name behind it. {after}"
+        )
+    return Remedy(
+        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR "
+        f"names), and torchinductor_ with your name behind it in /tmp. {after}",
+        steps(environment, "drop-compiled"),
+    )
+
+
+told_by_program(
+    Fault(
+        _TRITON_CACHE,
+        "A launcher in Triton's cache was compiled for another Python or Triton",
+        impact="Every kernel that is in the cache fails, whichever Triton is installed after that.",
+        remedy=_without_cache,
+    ),
+    fix="Delete Triton's cache and that of PyTorch's compiler.",
+    doc="""The launchers in Triton's cache are of the Python and the Triton that load them.
+
+    Triton compiles a small C module for each kernel and keeps it in the user's folder, where every Python finds it. One
+    that was made for another Python, or by an old Triton, is loaded again after an update.
+    """,
+    rank=53,
+    references=threads("thu-ml/SageAttention#174"),
+)
+told_by_program(
+    Fault(
+        "nix-package-without-cuda",
+        "A package of nixpkgs was built without CUDA",
+        impact="The program uses the CPU, although the driver works and its libraries are found.",
+        remedy=WITH_CUDA,
+    ),
+    doc="""A program from nixpkgs that is to use CUDA was built with it.
+
+    CUDA is unfree, so nixpkgs turns it off by default. A driver that works, or a path to libcuda, changes nothing.
+    """,
+    rank=54,
+    references=threads("olafkfreund/nixos_config#1588"),
 )

@@ -23,6 +23,7 @@ _SHELL = regex(
     r"'[\w.-]{1,40}' is not recognized as an internal or external command"  # cmd.exe, then PowerShell
     r"|The term '[\w.-]{1,40}' is not recognized as (?:the|a) name of a cmdlet"
 )
+_SITE = regex(r"(?<![\w:])[A-Za-z]:\\[^\"\n:<>|]{1,200}?\\site-packages\\")
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
     r"/usr/lib/wsl/(?:lib|drivers)/(?![\w.]{0,40}\*)|microsoft-standard-WSL2"
@@ -40,5 +41,9 @@ def read(text: Text) -> Iterator[Clue]:
     for wsl in text.matches(_WSL, "/usr/lib/wsl/", "microsoft-standard-WSL2", "WSL version: 2.", ":/mnt/c/"):
         yield Fact("system.machine_kind", MachineKind.WSL2, wsl.start())
         return
-    for match in (*text.matches(_TRACE, ":\\"), *text.matches(_SHELL, "is not recognized as")):
+    for match in (
+        *text.matches(_TRACE, ":\\"),
+        *text.matches(_SHELL, "is not recognized as"),
+        *text.matches(_SITE, "\\site-packages\\"),
+    ):
         yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())

@@ -1,0 +1,65 @@
+"""GPUs that the builds of today leave out: how to tell them, and what is left to do with one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.cuda.nvcc_ages import capability_of_target
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.compiled import hide_gpus
+from envkit.checks.frameworks.installs import capability, capable_gpus
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.model import Environment, Message
+
+if TYPE_CHECKING:
+    from envkit.base.versions import ComputeCapability
+    from envkit.tables import Matrix
+
+_ON_CPU = (
+    "If the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
+    "newer GPU, or compile the framework for this GPU."
+)
+_WHICHEVER = (
+    "No current build has kernels for this GPU, whichever of the chips with its name it is; a CUDA toolkit or another "
+    "installation of the framework changes nothing. Run the program on the CPU with the GPU hidden (the command, or "
+    "the program's own setting), or use a newer GPU."
+)
+_DIRECTML = (
+    " Some programs for Windows also have an edition for DirectML, which needs no CUDA and runs on GPUs from Kepler "
+    "(GTX 600) on."
+)
+
+
+def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy:
+    """With the way that is left where no build for this machine has the GPU."""
+    if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
+        return given
+    beside = _DIRECTML if on_windows(environment) else ""
+    if not capable_gpus(environment, matrix) and left_out(possible(environment, matrix), matrix):
+        return Remedy(f"{_WHICHEVER}{beside}", (hide_gpus(environment),))
+    return Remedy(f"{given.advice} {_ON_CPU}{beside}", (*given.steps, hide_gpus(environment)))
+
+
+def possible(environment: Environment, matrix: Matrix) -> list[ComputeCapability]:
+    """What the GPUs can have, where one name is that of several chips."""
+    named = [(capability(gpu), gpu) for gpu in seen_gpus(environment, matrix)]
+    return [own for one, gpu in named for own in ([one] if one else [row.compute_capability for row in gpu.models])]
+
+
+def compiled_for_later(messages: tuple[Message, ...], owns: list[ComputeCapability]) -> bool:
+    """Whether the flags of the build that the text shows are all for later GPUs than each of these."""
+    flags = [text for each in messages if (text := each.values.get("built") or each.values.get("only"))]
+    built = [own for text in flags if text.isdigit() and (own := capability_of_target(text)) is not None]
+    return bool(built and owns) and max(own.numbers for own in owns) < min(own.numbers for own in built)
+
+
+def left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
+    """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
+    own = [value.numbers for value in owns]
+    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
+    newest = max((build.version for build in builds), default=None)
+    targets = [target for build in builds if build.version == newest for target in build.sass or ()]
+    if not own or not targets:
+        return False
+    return max(own) < min(target.numbers for target in targets)
