@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.checks.containers import image_faults as faults
+from envkit.checks.containers import image_stops
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.dockerfile.base import base_of
+from envkit.dockerfile.base import Base, archived_system, base_of
 from envkit.dockerfile.check_parts import finding, line_of, subject_of
 from envkit.dockerfile.stages import BuildStage, final_chain
 from envkit.tables.rows import OperatingSystem
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # Debian's long-term support is for everyone; what others call extended support has to be paid for.
 _FREE_LONG_SUPPORT = "debian"
+_NEWER = "Start from an image of a newer release of the distribution."
 _TOLD = frozenset({faults.BASE_GONE.id, faults.BASE_END_OF_LIFE.id, faults.BASE_UNKNOWN.id})
 
 
@@ -26,7 +28,10 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
     base = base_of(first, matrix)
     system = base.system
     known = {one.id for one in told if line_of(one) == base.line and one.status is not Status.OK}
-    if system is None or known & _TOLD or not (base.plain or base.row is not None) or base.own is not None:
+    if known & _TOLD or not (base.plain or base.row is not None) or base.own is not None:
+        return
+    if system is None:
+        yield from _archived(base, told)
         return
     ended = _end(system)
     if ended and ended < matrix.data_date:
@@ -36,8 +41,23 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
             f"support for {system.title} ended on {ended}",
             subject_of(base.line, base.image),
             impact="It gets no security updates.",
-            remedy=Remedy("Start from an image of a newer release of the distribution."),
+            remedy=Remedy(_NEWER),
             sources=system.sources,
+        )
+
+
+def _archived(base: Base, told: Sequence[Finding]) -> Iterator[Finding]:
+    """The finding on a distribution of which only the archive is left, where no command has stopped at that."""
+    row = archived_system(base)
+    if row is not None and all(one.id != image_stops.ARCHIVE_GONE.id for one in told):
+        yield finding(
+            faults.BASE_END_OF_LIFE,
+            Status.WARN,
+            f"support for {row.title} has ended",
+            subject_of(base.line, base.image),
+            impact="It gets no security updates.",
+            remedy=Remedy(_NEWER),
+            sources=row.sources,
         )
 
 

@@ -24,7 +24,7 @@ from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
-from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
+from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
@@ -67,6 +67,7 @@ def _framework(
             yield _without_glibc(wanted, foreign, found, subject)
         return
     if is_for_the_cpu(wanted, found):
+        yield from cpu_without_python(wanted, subject, matrix)
         yield from cpu_on_purpose(wanted, subject, found, request, matrix)
         return
     if isinstance(build, Problem):

@@ -234,7 +234,8 @@ def may_bring_pip(ground: Ground, line: int) -> bool:
     """True where an instruction that starts at or before a line, or holds it, may put a pip into the image."""
     before = [part for part in ground.instructions if part.line <= line]
     copied = any(_may_hold_programs(part.text, ground.environment) for part in before if "from" in part.flags)
-    return copied or any(_TELLS["pip"].search(part.text) for part in before)
+    run = (" ".join(command.words) for command in ground.commands if command.line <= line)
+    return copied or any(_TELLS["pip"].search(text) for text in (*run, *(part.text for part in before)))
 
 
 def is_pip(word: str) -> bool:

@@ -322,6 +322,16 @@ class TorchBringer:
     sources: tuple[str, ...]
 
 
+@table("image/opencv_bringers.csv", "package")
+@record
+class OpencvBringer:
+    """A package that requires the OpenCV with windows (`brings`) without an extra."""
+
+    package: str
+    brings: str
+    sources: tuple[str, ...]
+
+
 @table("image/without_torch.csv", "package")
 @record
 class WithoutTorch:
