@@ -50,7 +50,7 @@ def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     """The first package of a release that does not go with the companion that is certainly there."""
     if not ground.first:
         return
-    known = ground.stock or ground.base.repository == PYTORCH_REPOSITORY
+    bare = ground.stock or ground.base.repository == PYTORCH_REPOSITORY
     upgraded = {normalized(one.name) for step in ground.steps for one in step.packages if one.places.upgrades}
     if any(_MENDED.search(text) for text in ground.written):
         return
@@ -60,7 +60,7 @@ def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         for package in (*step.packages, *_cloned(step, rows)):
             for row in rows.get(normalized(package.name), ()):
-                if not known and not (_is_of_nvidia(ground) and row.companion in upgraded):
+                if not bare and not (_is_of_nvidia(ground) and row.companion in upgraded):
                     continue
                 if ground.reads_unseen and not _is_certain(row, package, ground):
                     continue
