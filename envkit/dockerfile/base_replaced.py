@@ -16,7 +16,7 @@ from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.specifiers import Release, Wish, pinned_release
+from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.stops_python import ELSEWHERE
 from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkImage, framework_title
@@ -30,6 +30,7 @@ _NUMBERED = regex(r"\bpython\d\.\d")
 _CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
 _APART = frozenset({"--no-deps", *ELSEWHERE})
 _ADDRESS = "git+"  # of a project, which says nothing of the framework on purpose
+_OF_ONE_RELEASE = regex(r"={2,3}[^,*]+")
 _NO_RELEASE = VersionSpec((("<", Version.of(0)),))
 _IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
@@ -70,7 +71,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool
             continue
         for package in step.packages:
             wanted = package.asked
-            if pinned and pinned_release(package.spec) is None:
+            if pinned and not _OF_ONE_RELEASE.fullmatch(package.spec):
                 continue
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name

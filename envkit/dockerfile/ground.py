@@ -69,8 +69,8 @@ _TELLS = {
         r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
     ),
     "pip": regex(
-        r"(?m)python[\d.]*-(?:pip|full)\b|\bpy\d?-pip\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv|poetry|tox\b"
-        r"|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
+        r"(?m)python[\d.]*-(?:pip|full)\b|\bpy\d?-pip\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv"
+        r"|poetry|tox\b|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
     ),
     "get-pip": regex(r"get-pip"),
     "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
