@@ -13,7 +13,6 @@ from envkit.tables.rows import FrameworkImage
 _MONTHLY = regex(r"nvcr\.io/nvidia/(?P<name>pytorch|tensorflow|tensorrt|tritonserver)")
 _MONTH = regex(r"\d\d\.\d\d(?=-|$)")
 _PYTHON_TWO = "py2"
-_SHORT_SYSTEM = regex(r"(ubuntu\d\d)(\d\d)$")  # ubuntu2404
 
 
 @table("image/container_months.csv", "month")
@@ -116,7 +115,7 @@ def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
                 Version.parse(_dotted(told["cuda"], 2)),
                 row.cudnn or told.get("cudnn"),
                 Version.parse(told["python"]) if "python" in told else row.python,
-                _SHORT_SYSTEM.sub(r"\1.\2", told.get("system", "")) or None,
+                told.get("system"),
                 told.get("flavor", ""),
                 "derived",
                 row.sources,
