@@ -123,7 +123,12 @@ Examples:
 @click.option(
     "--mask", is_flag=True, help="Redact host names, user names, addresses, and serial numbers in the report."
 )
-@click.option("--verbose", "-v", is_flag=True, help="Also show all evidence, machine details, and every check.")
+@click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Also show more evidence, machine details, and the results of all checks.",
+)
 @click.option(
     "--fix", is_flag=True, help="Show the fix for the root cause, run it (asking before each step), and diagnose again."
 )

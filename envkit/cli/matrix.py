@@ -173,6 +173,16 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
     return _for_people(data, table, rows, shown, markdown=form == "markdown")
 
 
+def _legend(lines: Iterable[Iterable[str]]) -> str:
+    """What the marks in the cells mean, of those that occur."""
+    marks = {cell for line in lines for cell in line}
+    meanings = [
+        *(["? = unknown"] if "?" in marks else []),
+        *(["blank or - = none"] if marks & {"", "-"} else []),
+    ]
+    return f" ({'; '.join(meanings)})" if meanings else ""
+
+
 def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], *, markdown: bool) -> str:
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
     from envkit.base.wrap import WIDTH, hang
@@ -192,7 +202,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? = unknown; blank or - = none)"]
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines)}"]
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (

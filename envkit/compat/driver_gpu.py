@@ -145,7 +145,7 @@ def last_driver_runs_cuda(
         detail = f"the minimum driver is not known for CUDA {cuda}"
         return Verdict("gpu-last-driver", "unknown", detail, sources)
     if runs:
-        detail = f"driver branch {last_branch}, the last one that supports {name}, is new enough for CUDA {cuda}"
+        detail = f"driver branch {last_branch}, the last one that supports the {name}, is new enough for CUDA {cuda}"
         return Verdict("gpu-last-driver", "ok", detail, sources)
     detail = f"CUDA {cuda} needs driver {floors.lowest}, but R{last_branch} is the last driver branch for {name}"
     return Verdict("gpu-last-driver", "fail", detail, sources)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # Debian's long-term support is for everyone; what others call extended support has to be paid for.
 _FREE_LONG_SUPPORT = "debian"
-_NEWER = "Start from an image of a newer release of the distribution."
 _TOLD = frozenset({faults.BASE_GONE.id, faults.BASE_END_OF_LIFE.id, faults.BASE_UNKNOWN.id})
 
 
@@ -35,30 +34,26 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
         return
     ended = _end(system)
     if ended and ended < matrix.data_date:
-        yield finding(
-            faults.BASE_END_OF_LIFE,
-            Status.WARN,
-            f"support for {system.title} ended on {ended}",
-            subject_of(base.line, base.image),
-            impact="It gets no security updates.",
-            remedy=Remedy(_NEWER),
-            sources=system.sources,
-        )
+        yield _told(base, f"standard support for {system.title} ended on {ended}", system.sources)
 
 
 def _archived(base: Base, told: Sequence[Finding]) -> Iterator[Finding]:
     """The finding on a distribution of which only the archive is left, where no command has stopped at that."""
     row = archived_system(base)
     if row is not None and all(one.id != image_stops.ARCHIVE_GONE.id for one in told):
-        yield finding(
-            faults.BASE_END_OF_LIFE,
-            Status.WARN,
-            f"support for {row.title} has ended",
-            subject_of(base.line, base.image),
-            impact="It gets no security updates.",
-            remedy=Remedy(_NEWER),
-            sources=row.sources,
-        )
+        yield _told(base, f"support for {row.title} has ended", row.sources)
+
+
+def _told(base: Base, title: str, sources: tuple[str, ...]) -> Finding:
+    return finding(
+        faults.BASE_END_OF_LIFE,
+        Status.WARN,
+        title,
+        subject_of(base.line, base.image),
+        impact="It no longer gets free security updates.",
+        remedy=Remedy("Use a base image with a newer release of the distribution."),
+        sources=sources,
+    )
 
 
 def _end(system: OperatingSystem) -> str | None:

@@ -55,7 +55,7 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
         return
     seen = _Seen([], [])
     for step in ground.steps:
-        if any(BRINGS.search(text) for text in until(ground, step.place[1])):
+        if any(BRINGS.search(text) for text in _before(ground, step)):
             return
         for name in _needed(step):
             row = _rows().get(name)
@@ -111,6 +111,15 @@ def _rows() -> dict[str, AbsentProgram]:
 def until(ground: Ground, line: int) -> Iterator[str]:
     """The texts of the RUNs up to a line."""
     return (part.text for part in ground.instructions if part.keyword == "RUN" and part.line <= line)
+
+
+def _before(ground: Ground, step: Step) -> Iterator[str]:
+    """The texts of the RUNs before a step, and of its own what stands before its program is first named."""
+    for part in ground.instructions:
+        if part.keyword == "RUN" and part.line < step.place[1]:
+            yield part.text
+        elif part.keyword == "RUN" and part.line == step.place[1]:
+            yield part.text.partition(step.command.words[0])[0]
 
 
 def _after(seen: _Seen, step: Step, *, lean: bool) -> _Seen:

@@ -31,7 +31,7 @@ _DECISIVE = (
 _XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, which answers a question, too
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 _UNEXPLAINED = "This text shows a failure, but envkit could not determine the cause"
-_NOT_SHOWN = "This text mentions parts of a machine, but does not show whether they work"
+_NOT_SHOWN = "This text mentions hardware or software, but does not show whether it works"
 _FEW = 5  # checks, which a headline can name
 _TOO_LITTLE = "Too little is known for a verdict"
 ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
@@ -45,8 +45,8 @@ _COUNTED = {
 }
 _LEADS = {
     Confidence.CERTAIN: "Root cause: ",
-    Confidence.LIKELY: "Most likely: ",
-    Confidence.POSSIBLE: "Possibly: ",
+    Confidence.LIKELY: "Most likely cause: ",
+    Confidence.POSSIBLE: "Possible cause: ",
 }
 _SURENESS = {Confidence.LIKELY: "most likely", Confidence.POSSIBLE: "possibly"}
 

@@ -49,7 +49,7 @@ def header(recipe: Recipe) -> list[str]:
         "  your own CA:    --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",
         "  your own index: --secret id=pip,src=pip.conf",
-        "  a proxy:        --build-arg HTTPS_PROXY=URL",
+        "  a proxy:        --build-arg http_proxy=URL --build-arg https_proxy=URL",
     ]
     return lines
 

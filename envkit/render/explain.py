@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from envkit.base.sentences import series
 from envkit.checks.engine.evidence import in_words
 from envkit.checks.engine.registry import Check, ImageFault
 from envkit.tables.codes import xids
@@ -71,12 +72,12 @@ def _facts(check: Check) -> list[str]:
     if check.needs:
         facts.append(_named(check.needs))
     if check.any_of:
-        facts.append(f"at least one of: {_named(check.any_of)}" if len(check.any_of) > 1 else _named(check.any_of))
+        facts.append(_named(check.any_of, "or"))
     return facts
 
 
-def _named(paths: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(map(in_words, paths)))
+def _named(paths: Iterable[str], word: str = "and") -> str:
+    return series(dict.fromkeys(map(in_words, paths)), word)
 
 
 def _row(label: str, text: str) -> list[str]:

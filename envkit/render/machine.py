@@ -17,8 +17,10 @@ from envkit.model import (
     Problem,
     PythonEnvironment,
 )
+from envkit.model.observed import TOLD
 from envkit.tables.rows import framework_title, os_title
 
+_AS_TOLD = "as stated in the report"
 _KINDS = {
     MachineKind.METAL: "bare metal",
     MachineKind.VM: "VM",
@@ -157,7 +159,7 @@ def _driver(environment: Environment) -> Iterator[str]:
         yield f"{driver.kernel_module.get()} loaded{flavor}"
     elif _told(driver.kernel_module) and not _jetson(environment):
         yield f"kernel module: {reason(driver.kernel_module)}"
-    cuda = f", supports CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
+    cuda = f"; CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
     if _jetson(environment):
         release = environment.system.l4t_release
         yield f"part of the system{f', L4T {release.get()}' if release.known else ''}{cuda}"
@@ -214,7 +216,8 @@ def _toolkits(environment: Environment) -> Iterator[str]:
             yield f"toolkit: {reason(toolkits)}"
         return
     for toolkit in toolkits.get():
-        yield f"{toolkit.version}  {toolkit.path}" + (f"  ({toolkit.source})" if toolkit.source else "")
+        origin = _AS_TOLD if toolkit.source == TOLD else toolkit.source
+        yield f"{toolkit.version}  {toolkit.path}" + (f"  ({origin})" if origin else "")
     if not toolkits.get():
         yield "toolkit: none"
 

@@ -92,9 +92,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     names = (title, title.partition(" for ")[0]) if len(parts) == 1 else ()
     named = next((name for name in names if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
-        count = "neither of the 2" if len(wanted) == 2 else f"none of the {len(wanted)}"
         which = f", which {reason.removeprefix(f'{named} ')}" if named else f": {reason}"
-        reason = f"{count} builds of {framework} works. The closest is {title}{which}"
+        reason = f"no build of {framework} works. The closest is {title}{which}"
     elif not named:
         reason = f"{title}: {reason}"
     return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources, parts if len(parts) > 1 else ())

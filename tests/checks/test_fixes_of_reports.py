@@ -44,7 +44,7 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
     [
         (
             "arch-dropped-tensorflow",
-            ("python -m pip install 'numpy>=1.12.1,<2' tensorflow-gpu==1.4.1 'protobuf>=3.3.0,<3.21'",),
+            ("python -m pip install 'numpy>=1.12.1,<2' tensorflow-gpu==1.4.1 'protobuf>=3.3.0,<3.21' 'h5py<3'",),
         ),
         (
             "arch-newer-paddle",

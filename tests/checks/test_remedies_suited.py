@@ -387,7 +387,7 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("4/b4-27", "cpu-only-wheel", ["cmake.args=-DGGML_CUDA=on"], ""),
         (
             "4/b4-33",
-            "cpu-only-wheel",
+            "onnxruntime-two-packages",
             ["onnxruntime onnxruntime-gpu", "onnxruntime-gpu==1.23.2"],
             "only onnxruntime-gpu",
         ),

@@ -44,7 +44,7 @@ def test_the_last_branch_of_a_family_gets_the_previous_kernel() -> None:
     assert "previous kernel" in fix(first("reports/batch-14/b14-05.txt"))
     assert "390 is the last branch for Fermi" in fix(first("reports/batch-14/b14-05.txt"))
     newer = (REPORTS / "batch-14" / "b14-05.txt").read_text().replace("390.157", "550.54.14")
-    assert "try a newer driver branch" in fix(fails(newer)[0])
+    assert "a newer release of the driver" in fix(fails(newer)[0])
 
 
 def test_wsl_libraries_that_are_not_on_the_path_are_added_to_it() -> None:

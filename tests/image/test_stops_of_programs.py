@@ -22,6 +22,7 @@ STOPS = [
     ("image.program-missing", f"{_PIP}RUN pip3 install git+https://github.com/a/b\n"),
     ("image.program-missing", f"{_UBUNTU}RUN wget https://a.example/b && tar xf b\n"),
     ("image.program-missing", "FROM python:3.12-slim\nRUN curl -O https://a.example/b\n"),
+    ("image.program-missing", "FROM ubuntu:22.04\nRUN wget https://a.example/setup.sh && sh setup.sh\n"),
     ("image.program-missing", "FROM python:3.12\nRUN cmake .\n"),
     ("image.program-missing", f"{_UBUNTU}RUN apt-get update && apt-get install -y wget && unzip b.zip\n"),
     ("image.program-missing", "FROM ubuntu:22.04\nRUN gcc -o a a.c\n"),

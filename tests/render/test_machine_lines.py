@@ -28,12 +28,12 @@ def about(environment: Environment, label: str) -> list[str]:
     ("machine", "label", "expected"),
     [
         ("ubuntu18.04-jetson-nano", "GPU", ["part of the processor, CUDA finds 1"]),
-        ("ubuntu18.04-jetson-nano", "Driver", ["part of the system, L4T 32.7.1, supports CUDA up to 10.2"]),
+        ("ubuntu18.04-jetson-nano", "Driver", ["part of the system, L4T 32.7.1; CUDA up to 10.2"]),
         ("ubuntu24.04-jetson-thor", "GPU", ["0: NVIDIA Thor · sm_110 · 0000:01:00.0"]),
         (
             "ubuntu24.04-jetson-thor",
             "Driver",
-            ["580.00 loaded, open kernel module", "part of the system, L4T 38.2.0, supports CUDA up to 13.0"],
+            ["580.00 loaded, open kernel module", "part of the system, L4T 38.2.0; CUDA up to 13.0"],
         ),
         ("ubuntu24.04-gb10-580-dgx-spark", "GPU", ["0: NVIDIA GB10 · sm_121 · 000f:01:00.0"]),
         (

@@ -98,7 +98,7 @@ SKIPPED = Finding("mig", Status.SKIP, "no MIG")
 @pytest.mark.parametrize(
     ("findings", "status", "id", "headline"),
     [
-        ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely: The driver is too old"),
+        ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely cause: The driver is too old"),
         ([WARNING, WELL, UNKNOWN], Status.WARN, "link-narrow", "Nothing is broken. Warning: The link is narrow"),
         ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "No problems found"),
         ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known for a verdict"),
@@ -140,7 +140,7 @@ def test_every_form_names_the_other_causes_and_how_to_tell_them_apart() -> None:
     assert (answer.confidence, answer.ask) == (Confidence.POSSIBLE, ("nvidia-smi",))
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)
-        assert "Possibly: " in page or "(possibly)" in page
+        assert "Possible cause: " in page or "(possibly)" in page
         assert all(other.title in page and other.tell_apart in page for other in answer.alternatives)
 
 
@@ -155,7 +155,7 @@ def test_a_text_that_says_nothing_is_asked_for_what_would_tell() -> None:
 @pytest.mark.parametrize("told", ["It stopped when I upgraded the kernel. RTX 3060.\n", "torch 2.6.0 on my new 4090\n"])
 def test_a_machine_that_is_only_spoken_of_is_not_called_healthy(told: str) -> None:
     answer = verdict(*judged(told))
-    assert answer.status is Status.UNKNOWN and "mentions parts of a machine" in answer.title and answer.ask
+    assert answer.status is Status.UNKNOWN and "mentions hardware or software" in answer.title and answer.ask
     assert verdict(*judged(told + WORKS)).status is Status.OK
 
 

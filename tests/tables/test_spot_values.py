@@ -247,8 +247,8 @@ TENSORFLOW = [
 @pytest.mark.parametrize(("version", "first", "last", "cudnn", "cuda"), TENSORFLOW)
 def test_tensorflow(matrix: Matrix, version: str, first: str, last: str, cudnn: str, cuda: str) -> None:
     rows = builds(matrix, "tensorflow", version, cuda)
-    assert rows
-    for row in rows:
+    assert any("linux" in row.platforms for row in rows)
+    for row in (row for row in rows if "linux" in row.platforms):  # Windows has had fewer Pythons
         assert (row.pythons[0], row.pythons[-1]) == (v(first), v(last))
         assert row.cudnn is not None
         assert row.cudnn.starts_with(v(cudnn))

@@ -160,7 +160,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     elif gpu_nodes and has_library(environment, CUDA):
         yield ok("the container has the driver's libraries", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
-        yield skip(f"the container has no GPU nodes, or {unseen(environment, 'its libraries')}")
+        yield skip(f"the container has no GPU device files, or {unseen(environment, 'its libraries')}")
 
 
 def _reported(environment: Environment) -> Outcome | None:

@@ -236,7 +236,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
         return
     if not environment.packages.known:
-        yield unknown("the installed packages are not known", evidence=[known(environment, "packages")])
+        yield unknown("the installed system packages are not known", evidence=[known(environment, "packages")])
         return
     if environment.containers.host_listed.known:
         yield skip(
@@ -298,4 +298,4 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
             evidence=[known(environment, "driver.device_nodes", nodes[0].path)],
         )
     else:
-        yield skip("the container has no GPU nodes", evidence=[known(environment, "driver.device_nodes")])
+        yield skip("the container has no GPU device files", evidence=[known(environment, "driver.device_nodes")])

@@ -181,7 +181,7 @@ _OLD_LINKER = Fault(
 _SHADOWED = Fault(
     "ld-library-path-shadows-wheels",
     "Another CUDA library was loaded instead of the wheel's own",
-    impact="The framework was not tested with that release; expect symbol errors or the wrong cuDNN version.",
+    impact="The framework was not tested with that version of the library: expect symbol errors or a wrong cuDNN.",
     remedy=_own_libraries,
     status=Status.WARN,
 )

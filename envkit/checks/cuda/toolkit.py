@@ -177,7 +177,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
     of_builds=True,
     explained_by=("several-toolkits-in-path",),
     any_of=("pythons", "messages"),
-    fix="Point CUDA_HOME at a toolkit of PyTorch's CUDA release; several toolkits can be installed side by side.",
+    fix="Point CUDA_HOME at a toolkit that matches PyTorch's CUDA version; several can be installed side by side.",
     references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
 )
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

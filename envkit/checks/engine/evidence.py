@@ -49,7 +49,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "driver.params": "driver parameters",
     "driver.uninitialised_gpus": "GPUs that the driver could not initialize",
     "driver.user_space": "user-space driver",
-    "gpus": "GPU list from the driver",
+    "gpus": "complete GPU list from the driver",
     "host_compilers": "host compilers",
     "kernel.acs_redirect": "PCIe ACS settings",
     "kernel.dkms": "DKMS",

@@ -19,8 +19,8 @@ FOR_GOOD = (
     "LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
 )
 _IN_IMAGE = (
-    "The command applies to this shell in the container; to make it permanent, change the ENV LD_LIBRARY_PATH line "
-    "in the Dockerfile (or the variable where the container is started), and rebuild the image."
+    "The command applies to this shell in the container. To make the change permanent, edit the ENV LD_LIBRARY_PATH "
+    "line in the Dockerfile and rebuild the image, or change the variable where the container is started."
 )
 
 

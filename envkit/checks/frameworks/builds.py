@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
-from envkit.base.sentences import series
+from envkit.base.sentences import series, spans
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.engine.ask import capability_of, resolve_command
 from envkit.checks.engine.command import REQUIREMENT, VERSION, Command, run
@@ -388,7 +388,7 @@ def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: boo
     """What the build needs that is not known of this machine, or that pip does not provide."""
     build, needs = choice.builds[0], []
     if found.python.version is None and build.pythons:
-        needs.append(f"Python {build.pythons[0]} to {build.pythons[-1]}")
+        needs.append(f"Python {spans(build.pythons)}")
     if not driver_known and choice.minimum_driver is not None:
         needs.append(f"driver {choice.minimum_driver} or newer")
     if choice.needs_toolkit:

@@ -260,7 +260,9 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
             ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
             if beside or not only_told(environment)
             else unknown(
-                "no package next to torch shows which tool installed it", subject=python.prefix, evidence=evidence
+                "no other package shows which tool installed torch",
+                subject=python.prefix,
+                evidence=evidence,
             )
         )
     if reported := _REPLACED.reported(environment):

@@ -303,7 +303,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     reported = _NOT_THERE.reported(environment)
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         nothing = (
-            skip(f"{VISIBLE} lists no GPU")
+            skip(f"{VISIBLE} is not set" if value is None else f"{VISIBLE} lists no GPU")
             if environment.variables.known
             else unknown(unseen(environment, "the environment variables"))
         )

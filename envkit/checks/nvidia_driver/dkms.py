@@ -38,9 +38,7 @@ def kernels_with_module(environment: Environment) -> set[str] | None:
 
 def from_the_log(environment: Environment, matrix: Matrix) -> str:
     """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
-    versions = [entry.version for entry in dkms_entries(environment)]
-    versions.append(named(seen(environment, "dkms-build-failed", "detail-log"), "log") or "")
-    failing = max((version.major for text in versions if (version := Version.find(text)) is not None), default=0)
+    failing = _failing(environment)
     ended = _last_for(failing, matrix)
     if failing and not ended and _is_legacy(failing, matrix):
         return (
@@ -60,7 +58,14 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
     )
 
 
-def by_its_error(environment: Environment) -> Remedy | None:
+def _failing(environment: Environment) -> int:
+    """The newest branch that DKMS or its log names, 0 where neither does."""
+    versions = [entry.version for entry in dkms_entries(environment)]
+    versions.append(named(seen(environment, "dkms-build-failed", "detail-log"), "log") or "")
+    return max((version.major for text in versions if (version := Version.find(text)) is not None), default=0)
+
+
+def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
     """The remedy where the text itself has what make.log would tell: the compiler's error, or DKMS' own words."""
     mainline = named(seen(environment, "dkms-build-failed", "detail-mainline"), "kernel")
     if mainline:
@@ -72,8 +77,9 @@ def by_its_error(environment: Environment) -> Remedy | None:
             "own-kernel",
         )
     errors = seen(environment, "dkms-build-failed", "detail-interface")
-    if not errors:
-        return None
+    failing = _failing(environment)
+    if not errors or (failing and (_last_for(failing, matrix) or _is_legacy(failing, matrix))):
+        return None  # of a branch that ended with its GPUs there is no newer driver to install
     version = named(errors, "version")
     which = f"driver {version}" if version else "this driver"
     of_guests = " It is the driver of a vGPU host: newer ones come with newer releases of NVIDIA's vGPU software."

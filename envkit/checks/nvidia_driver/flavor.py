@@ -178,7 +178,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         Evidence("driver", str(installed(environment)), _driver_source(environment)),
     ]
     if gpu.works:
-        return ok(f"the driver supports {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"the driver supports the {gpu.title}", subject=gpu.subject, evidence=evidence)
     if not gpu.models:
         return unknown(f"{gpu.title} is not in the table of GPUs", subject=gpu.subject, evidence=evidence)
     last = [model.last_driver_branch for model in gpu.models]

@@ -47,12 +47,13 @@ def _without_those_of_nix(environment: Environment) -> Remedy:
     """The same for a flake, a shell or a package of nixpkgs that was built with a driver of its own."""
     module = environment.driver.kernel_module.value
     return Remedy(
-        "Only what comes from Nix fails, because it brings driver libraries of another version than the loaded "
-        f"module{f' ({module})' if module is not None else ''}. If nvidia-smi works outside of it, nothing has to be "
-        "reloaded, and no reboot helps. Let it use the machine's own driver: remove linuxPackages.nvidia_x11 from the "
-        "flake's or the package's libraries (buildInputs, LD_LIBRARY_PATH). On NixOS, the driver's libraries are in "
-        "the directory below; test with the commands, in the same shell. On another distribution, start the program "
-        "with nixGL (or nix-gl-host). If nvidia-smi fails outside of it, too, the driver was updated: reboot.",
+        "First run nvidia-smi outside the Nix environment. If it fails there, too, the driver was probably updated: "
+        "reboot. If it works there, only Nix programs are affected: they bring their own driver libraries, whose "
+        f"version differs from the loaded module's{f' ({module})' if module is not None else ''}, and rebooting does "
+        "not help. Let them use the machine's own driver: remove linuxPackages.nvidia_x11 from buildInputs and "
+        "LD_LIBRARY_PATH in the flake or package. On a distribution other than NixOS, start the program with nixGL (or "
+        f"nix-gl-host). On NixOS, the driver libraries are in {_OF_NIXOS}. To test, run these commands in the same "
+        "shell:",
         (export("LD_LIBRARY_PATH", PATH(_OF_NIXOS)), fixed("nvidia-smi")),
     )
 

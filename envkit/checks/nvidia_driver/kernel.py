@@ -114,7 +114,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    if given := by_its_error(environment):
+    if given := by_its_error(environment, matrix):
         return given
     given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
     return Remedy(given.advice, build_log(environment) or given.steps)
