@@ -41,6 +41,7 @@ from envkit.dockerfile.stops_keys import expired_key, old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
 from envkit.dockerfile.stops_needs import need_missing
+from envkit.dockerfile.stops_node import node_too_new
 from envkit.dockerfile.stops_operands import clone_blank, operand_blank
 from envkit.dockerfile.stops_packages import (
     index_lacks,
@@ -194,6 +195,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         operand_blank,
         clone_blank,
         script_gone,
+        node_too_new,
         upgrade_asks,
         pinned_twice,
         of_python_itself,

@@ -10,6 +10,7 @@ from envkit.solver.request import Request
 from envkit.tables import Matrix
 
 JAMMY = "FROM ubuntu:22.04\n"
+BIONIC = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y nodejs npm curl\n"
 GIT = f"{JAMMY}RUN apt-get update && apt-get install -y git python3-pip\n"
 PIECES = "https://github.com/google/sentencepiece"
 SLIM = "FROM python:3.12-slim\n"
@@ -66,6 +67,16 @@ TOLD = {
         Status.FAIL,
         f"{NVIDIA}RUN pip install pydantic --upgrade\nRUN pip install deepspeed==0.9.2\n",
     ),
+    "Node of n on an old glibc": (
+        "image.glibc-too-old",
+        Status.FAIL,
+        f"{BIONIC}RUN npm install n -g && n stable\nRUN npm install -g yarn\n",
+    ),
+    "Node of NodeSource on an old glibc": (
+        "image.glibc-too-old",
+        Status.FAIL,
+        f"{BIONIC}RUN curl -sL https://deb.nodesource.com/setup_20.x | bash - && apt-get install -y nodejs\n",
+    ),
     "an archived base": ("image.base-end-of-life", Status.WARN, "FROM debian:stretch-slim\nRUN true\n"),
     "an old Python's Debian": ("image.base-end-of-life", Status.WARN, "FROM python:3.6-slim\nRUN true\n"),
     "a release for another torch": (
@@ -118,6 +129,13 @@ SILENT = {
         "FROM python:3.10\nRUN pip install torch==2.0.0+cpu -f https://download.pytorch.org/whl/torch_stable.html\n",
     ),
     "pydantic of the image": ("image.requirements-clash", f"{NVIDIA}RUN pip install deepspeed==0.9.2\n"),
+    "an older Node of n": ("image.glibc-too-old", f"{BIONIC}RUN n 16.20.2 && npm install -g yarn\n"),
+    "Node that nothing uses": ("image.glibc-too-old", f"{BIONIC}RUN npm install n -g && n stable\n"),
+    "Node on a newer glibc": ("image.glibc-too-old", f"{JAMMY}RUN n stable && npm install -g yarn\n"),
+    "an older Node of NodeSource": (
+        "image.glibc-too-old",
+        f"{BIONIC}RUN curl -sL https://deb.nodesource.com/setup_16.x | bash - && apt-get install -y nodejs\n",
+    ),
     "an archive that a command told": ("image.base-end-of-life", "FROM debian:stretch\nRUN apt-get update\n"),
     "beside a list": (
         "image.requirements-clash",
