@@ -19,7 +19,7 @@ _ENDS_A_BRANCH = _ENDING | {"else", "elif"}
 _EQUAL = frozenset({"=", "=="})
 _TEST_WORDS = 5  # of [ A = B ]
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
-_STOPS_AT_ERRORS = regex(r"-[a-z]*e[a-z]*")
+_STOPS_AT_ERRORS = regex(r"-[a-df-z]*e[a-z]*")
 _STRICT = regex(r"set -[a-z]*e")
 _BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
 _DEEPEST = 8  # scripts inside scripts that are looked into
