@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.dockerfile.stages import BuildStage
-from envkit.tables.build_stops import MovingSystem
+from envkit.tables.build_stops import ArchivedSystem, MovingSystem
 from envkit.tables.known_bases import told_by_scheme
 from envkit.tables.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
 from envkit.tables.loader import read
@@ -70,6 +70,17 @@ def base_of(stage: BuildStage, matrix: Matrix) -> Base:
     system = _system(repository, tag, row, own, matrix)
     plain = row is not None or _is_plain(repository, matrix)  # what the tags of nvidia/cuda hold is known
     return Base(stage.line, stage.image, repository, tag, row, own, system, plain, _architecture(stage))
+
+
+def archived_system(base: Base) -> ArchivedSystem | None:
+    """The distribution that a tag names, where its packages have left the mirrors."""
+    words = base.tag.split("-")
+    for row in read(ArchivedSystem):
+        if row.repositories and base.repository not in row.repositories:
+            continue
+        if any(word == row.word or word.startswith(f"{row.word}.") for word in words):
+            return row
+    return None
 
 
 def _architecture(stage: BuildStage) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.checks.containers import image_faults as faults
+from envkit.checks.containers import image_stops
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.dockerfile.base import base_of
+from envkit.dockerfile.base import Base, archived_system, base_of
 from envkit.dockerfile.check_parts import finding, line_of, subject_of
 from envkit.dockerfile.stages import BuildStage, final_chain
 from envkit.tables.rows import OperatingSystem
@@ -26,19 +27,33 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
     base = base_of(first, matrix)
     system = base.system
     known = {one.id for one in told if line_of(one) == base.line and one.status is not Status.OK}
-    if system is None or known & _TOLD or not (base.plain or base.row is not None) or base.own is not None:
+    if known & _TOLD or not (base.plain or base.row is not None) or base.own is not None:
+        return
+    if system is None:
+        yield from _archived(base, told)
         return
     ended = _end(system)
     if ended and ended < matrix.data_date:
-        yield finding(
-            faults.BASE_END_OF_LIFE,
-            Status.WARN,
-            f"standard support for {system.title} ended on {ended}",
-            subject_of(base.line, base.image),
-            impact="It no longer gets free security updates.",
-            remedy=Remedy("Use a base image with a newer release of the distribution."),
-            sources=system.sources,
-        )
+        yield _told(base, f"standard support for {system.title} ended on {ended}", system.sources)
+
+
+def _archived(base: Base, told: Sequence[Finding]) -> Iterator[Finding]:
+    """The finding on a distribution of which only the archive is left, where no command has stopped at that."""
+    row = archived_system(base)
+    if row is not None and all(one.id != image_stops.ARCHIVE_GONE.id for one in told):
+        yield _told(base, f"support for {row.title} has ended", row.sources)
+
+
+def _told(base: Base, title: str, sources: tuple[str, ...]) -> Finding:
+    return finding(
+        faults.BASE_END_OF_LIFE,
+        Status.WARN,
+        title,
+        subject_of(base.line, base.image),
+        impact="It no longer gets free security updates.",
+        remedy=Remedy("Use a base image with a newer release of the distribution."),
+        sources=sources,
+    )
 
 
 def _end(system: OperatingSystem) -> str | None:

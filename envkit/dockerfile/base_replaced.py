@@ -29,6 +29,8 @@ _OWN_PIP = regex(r"(?:.* )?(?:python3? -m )?pip3?")
 _NUMBERED = regex(r"\bpython\d\.\d")
 _CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
 _APART = frozenset({"--no-deps", *ELSEWHERE})
+_ADDRESS = "git+"  # of a project, which says nothing of the framework on purpose
+_OF_ONE_RELEASE = regex(r"={2,3}[^,*]+")
 _NO_RELEASE = VersionSpec((("<", Version.of(0)),))
 _IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
@@ -38,16 +40,16 @@ def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
     """The first package of each stage that no release of the base's framework goes with.
 
     Silent where the file asks for the framework itself, or installs from a list that was not read: what the base
-    brought may then be replaced on purpose.
+    brought may then be replaced on purpose. Beside projects by their addresses, a pinned release is certain.
     """
     asked = {normalized(one.name) for one in (*found.packages, *found.elsewhere)}
     for ground in made:
         own = ground.base.own
-        if own is None or found.lists or is_confined(ground):
+        if own is None or is_confined(ground) or any(_ADDRESS not in one.name for one in found.lists):
             continue
         names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
         if not names & asked:
-            yield from _first(ground, own, names)
+            yield from _first(ground, own, names, pinned=bool(found.lists))
 
 
 def is_confined(ground: Ground) -> bool:
@@ -55,7 +57,8 @@ def is_confined(ground: Ground) -> bool:
     return "python" in ground.tells or any(map(_CONFINED.fullmatch, ground.environment))
 
 
-def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Finding]:
+def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool) -> Iterator[Finding]:
+    """The first such package; `pinned`: of those of one release, which no other package changes."""
     of_nvidia = own.repository.startswith(_WITH_CONSTRAINTS)
     if own.version is None and not of_nvidia:
         return
@@ -68,6 +71,8 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
             continue
         for package in step.packages:
             wanted = package.asked
+            if pinned and not _OF_ONE_RELEASE.fullmatch(package.spec):
+                continue
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
                 releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()

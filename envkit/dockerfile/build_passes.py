@@ -10,6 +10,7 @@ from envkit.checks.containers import image_faults
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.registry import ImageFault
+from envkit.dockerfile.base_replaced import is_confined, stays_in_base
 from envkit.dockerfile.check_parts import command_subject, finding, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
@@ -74,11 +75,13 @@ def _framework(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     if own is None or not ground.first:
         return
     names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
-    if any(package.name in names for step in ground.steps for package in step.packages):
+    asked = [package for step in ground.steps for package in step.packages if package.name in names]
+    if asked and (is_confined(ground) or not all(stays_in_base(package, own) for package in asked)):
         return
     what = f"{own.framework} {own.version}" if own.version is not None else f"{own.framework}, built by its vendor"
     what += f", for CUDA {own.cuda}" if own.cuda is not None else ""
-    title = f"{ground.base.image} includes {what}, and no package listed here replaces it"
+    rest = "which meets what this file asks of it" if asked else "and no package listed here replaces it"
+    title = f"{ground.base.image} includes {what}, {rest}"
     yield _ok(faults.FRAMEWORK_IN_BASE, title, subject_of(ground.base.line, ground.base.image))
 
 

@@ -19,6 +19,7 @@ from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, arg
 from envkit.dockerfile.stops_asks import asks, upgrade_asks
 from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_certificates import certificates_missing
+from envkit.dockerfile.stops_clones import script_gone
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
@@ -40,7 +41,8 @@ from envkit.dockerfile.stops_keys import expired_key, old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
 from envkit.dockerfile.stops_needs import need_missing
-from envkit.dockerfile.stops_operands import operand_blank
+from envkit.dockerfile.stops_node import node_too_new
+from envkit.dockerfile.stops_operands import clone_blank, operand_blank
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
@@ -191,6 +193,9 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         argument_blank,
         argument_lost,
         operand_blank,
+        clone_blank,
+        script_gone,
+        node_too_new,
         upgrade_asks,
         pinned_twice,
         of_python_itself,

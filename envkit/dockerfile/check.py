@@ -60,9 +60,9 @@ def check_dockerfile(
     meant = meant_for((item.framework for item in found.wanted), request, matrix)
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix, meant)
-    findings += base_ended(stages, findings, matrix)
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
+    findings += base_ended(stages, findings, matrix)
     findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
     findings += base_outgrown(made, found, matrix)

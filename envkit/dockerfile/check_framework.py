@@ -24,7 +24,7 @@ from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
-from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
+from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
+_OF_GLIBC = "manylinux"
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
 
@@ -58,9 +59,15 @@ def _framework(
     subject = subject_of(wanted.line, _in_words(wanted))
     foreign = foreign_system(found.base.repository, found.base.tag)
     if foreign is not None and foreign.libc == "musl" and wanted.tool == "pip" and _needs_glibc(wanted, matrix):
-        yield _without_glibc(wanted, foreign, found, subject) if not found.glibc else _glibc_unknown(wanted, subject)
+        if found.glibc:
+            yield _glibc_unknown(wanted, subject, "the image seems to have both glibc and musl")
+        elif _is_made_here(wanted, found):
+            yield _glibc_unknown(wanted, subject, "its wheel may have been compiled for musl")
+        else:
+            yield _without_glibc(wanted, foreign, found, subject)
         return
     if is_for_the_cpu(wanted, found):
+        yield from cpu_without_python(wanted, subject, matrix)
         yield from cpu_on_purpose(wanted, subject, found, request, matrix)
         return
     if isinstance(build, Problem):
@@ -91,8 +98,14 @@ def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
     return any(build.min_glibc is not None or build.cuda is not None for build in matrix.builds(wanted.framework))
 
 
-def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
-    title = f"it is not known whether {wanted.package} can be installed: the image seems to have both glibc and musl"
+def _is_made_here(wanted: Wanted, found: Contents) -> bool:
+    """True for a wheel of a folder that does not say that it is for glibc: it may have been compiled for musl."""
+    wheels = (wheel for line, wheel, _ in found.wheels if line == wanted.line)
+    return any("://" not in wheel.folder and _OF_GLIBC not in wheel.file for wheel in wheels)
+
+
+def _glibc_unknown(wanted: Wanted, subject: str, why: str) -> Finding:
+    title = f"it is not known whether {wanted.package} can be installed: {why}"
     return finding(faults.GLIBC_MISSING, Status.UNKNOWN, title, subject)
 
 

@@ -33,7 +33,7 @@ class Clones:
 
 def is_of_repository(word: str, repository: str) -> bool:
     """True for an address of `owner/name` on GitHub, as pip and git take it."""
-    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
+    _, found, rest = word.lower().replace("github.com//", "github.com/").partition(f"github.com/{repository.lower()}")
     return bool(found) and rest.removeprefix(".git")[:1] in ("", "/", "@", "#")
 
 
@@ -51,7 +51,7 @@ def clones_of(stage: BuildStage, below: Clones) -> Clones:
             if words[:1] and words[0] in ("cd", "pushd"):
                 here = posixpath.normpath(posixpath.join(here, words[1] if len(words) > 1 else "/root"))
                 continue
-            for place, address in _cloned(words, here):
+            for place, address in cloned_from(words, here):
                 places = dict(below.places) if places is None else places
                 places[place] = address
             known = below.places if places is None else places
@@ -61,15 +61,18 @@ def clones_of(stage: BuildStage, below: Clones) -> Clones:
     return Clones(folder, below.places if places is None else places, found)
 
 
-def _cloned(words: Sequence[Word], here: str) -> Iterator[tuple[str, str]]:
-    """The folder that a `git clone` makes, with its repository."""
+def operands_of_clone(words: Sequence[Word]) -> Iterator[Word]:
+    """What a `git clone` is given: the repository, and the folder for it."""
     if words[:1] != ("git",) or "clone" not in words:
         return
-    given = [
-        word
-        for word, before in zip(words[1:], words, strict=False)
-        if not word.startswith("-") and before not in _GIT_VALUE and word != "clone"
-    ]
+    for word, before in zip(words[1:], words, strict=False):
+        if not word.startswith("-") and before not in _GIT_VALUE and word != "clone":
+            yield word
+
+
+def cloned_from(words: Sequence[Word], here: str) -> Iterator[tuple[str, str]]:
+    """The folder that a `git clone` makes, with its repository."""
+    given = list(operands_of_clone(words))
     if given and _REPOSITORY.fullmatch(given[0]):
         name = posixpath.basename(given[0].rstrip("/")).removesuffix(".git")
         yield posixpath.normpath(posixpath.join(here, given[1] if len(given) > 1 else name)), given[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -19,7 +19,7 @@ from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.specifiers import Release, Wish, package_release
+from envkit.dockerfile.specifiers import Release, Wish, package_release, pinned_release
 from envkit.solver.request import Request
 from envkit.tables.images import CpuPackage
 from envkit.tables.known_images import CUDA_REPOSITORY
@@ -60,6 +60,26 @@ def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
     if any(operator == "<" for operator, _ in told.clauses):  # old releases: an open requirement takes a newer one
         return asked.exact is not None and told.holds(asked.exact)
     return not row.versions or some_version_meets((asked, told))
+
+
+def cpu_without_python(wanted: Wanted, subject: str, matrix: Matrix) -> Iterator[Finding]:
+    """A torch for the CPU of a release that was built for no Python as new or as old: those for CUDA tell that."""
+    pin = pinned_release(wanted.spec) if wanted.framework == _PYTORCH and wanted.tool == "pip" else None
+    if pin is None or wanted.python is None:
+        return
+    rows = [row for row in matrix.builds(_PYTORCH) if row.version == Version.parse(pin)]
+    pythons = {python for row in rows for python in row.pythons}
+    release = wanted.python.release(2)
+    if pythons and not min(pythons) <= release <= max(pythons):
+        yield finding(
+            faults.PYTHON_WITHOUT_PACKAGE,
+            Status.FAIL,
+            f"PyTorch {pin} was built for Python {min(pythons)} to {max(pythons)}, and this is Python {release}",
+            subject,
+            impact="The build stops with 'No matching distribution found'.",
+            remedy=Remedy("Use a Python that it was built for, or a different release."),
+            sources=rows[0].sources,
+        )
 
 
 def cpu_on_purpose(

@@ -76,7 +76,7 @@ def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> Fra
     rows = [row for row in read(FrameworkRefusal) if row.package == name]
     rows = [row for row in rows if python is not None and python.release(2) >= row.python]
     row = max(rows, key=lambda one: one.python, default=None)
-    return None if row is None or (row.through or name) in bounded else row
+    return None if row is None or not bounded.isdisjoint({row.through or name, *row.held_by}) else row
 
 
 def _python(package: Package, step: Step, ground: Ground) -> Version | None:

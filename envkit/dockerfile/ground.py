@@ -69,8 +69,8 @@ _TELLS = {
         r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
     ),
     "pip": regex(
-        r"(?m)python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv|poetry|tox\b"
-        r"|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
+        r"(?m)python[\d.]*-(?:pip|full)\b|\bpy\d?-pip\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv"
+        r"|poetry|tox\b|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
     ),
     "get-pip": regex(r"get-pip"),
     "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
@@ -228,6 +228,14 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             stage.index in image,
         )
         yield made[stage.index]
+
+
+def may_bring_pip(ground: Ground, line: int) -> bool:
+    """True where an instruction that starts at or before a line, or holds it, may put a pip into the image."""
+    before = [part for part in ground.instructions if part.line <= line]
+    copied = any(_may_hold_programs(part.text, ground.environment) for part in before if "from" in part.flags)
+    run = (" ".join(command.words) for command in ground.commands if command.line <= line)
+    return copied or any(_TELLS["pip"].search(text) for text in (*run, *(part.text for part in before)))
 
 
 def is_pip(word: str) -> bool:

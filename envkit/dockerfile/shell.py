@@ -19,6 +19,7 @@ _ENDS_A_BRANCH = _ENDING | {"else", "elif"}
 _EQUAL = frozenset({"=", "=="})
 _TEST_WORDS = 5  # of [ A = B ]
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
+_STOPS_AT_ERRORS = regex(r"-[a-df-z]*e[a-z]*")
 _STRICT = regex(r"set -[a-z]*e")
 _BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
 _DEEPEST = 8  # scripts inside scripts that are looked into
@@ -82,13 +83,20 @@ def _inner(words: Sequence[Word], body: Text | None, scope: Scope, depth: int) -
     first = body.text.partition("\n")[0]
     if first.startswith("#!") and not first.rstrip().endswith("sh"):  # for another interpreter
         return iter(())
-    return _Script(scope, depth + 1).commands(Words(body, scope))
+    strict = any(_STOPS_AT_ERRORS.fullmatch(word) for word in words[1:])
+    return _Script(scope, depth + 1, strict=strict).commands(Words(body, scope))
 
 
-def _with_what_decides(found: list[tuple[Simple, list[ShellCommand]]]) -> Iterator[ShellCommand]:
-    """The commands, with those marked whose failure the rest of the script hides: `a || b`, `a | b`, `a; b`."""
+def _with_what_decides(
+    found: list[tuple[Simple, list[ShellCommand]]], *, from_the_start: bool
+) -> Iterator[ShellCommand]:
+    """The commands, with those marked whose failure the rest of the script hides: `a || b`, `a | b`, `a; b`.
+
+    `from_the_start`: its shell stops at the first command that fails.
+    """
     ends = [bool(after[0].words) and after[0].words[0] in _ENDS_A_BRANCH for after in found[1:]] + [False]
     strict = next((at for at, (simple, _) in enumerate(found) if _STRICT.match(" ".join(simple.words[:2]))), len(found))
+    strict = -1 if from_the_start else strict
     hidden = max(
         (at for at, (simple, _) in enumerate(found) if _hides(simple, strict=at > strict or ends[at], found=found)),
         default=-1,
@@ -114,9 +122,10 @@ def _holds(test: Sequence[Word]) -> bool:
 class _Script:
     """The state of one script between its commands."""
 
-    def __init__(self, scope: Scope, depth: int) -> None:
+    def __init__(self, scope: Scope, depth: int, *, strict: bool = False) -> None:
         self._scope = scope
         self._depth = depth
+        self._strict = strict
         self._branches: list[bool] = []  # open if and case: whether what is in it certainly runs
         self._unsure = 0  # those of them in which that is not so
         self._asked = False  # a test is before it in the chain
@@ -138,7 +147,7 @@ class _Script:
                     made.append(ShellCommand(one.words, conditional or one.conditional, one.decisive))
             found.append((simple, made))
             self._join(simple, plain)
-        yield from _with_what_decides(found)
+        yield from _with_what_decides(found, from_the_start=self._strict)
 
     def _without_grammar(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
         start = 0

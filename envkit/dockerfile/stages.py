@@ -96,7 +96,7 @@ def _stage(
 ) -> BuildStage:
     start = group[0]
     words = substitute(start.text, outer).split()
-    image = words[0] if words else ""
+    image = _unquoted(words[0]) if words else ""
     name = words[2].lower() if len(words) > 2 and words[1].upper() == "AS" else ""
     parent = names.get(image.lower()) if image else None
     environment = {} if parent is None else dict(earlier[parent].environment)

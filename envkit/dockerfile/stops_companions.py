@@ -48,8 +48,10 @@ class _Beside:
 
 def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     """The first package of a release that does not go with the companion that is certainly there."""
-    if not (ground.stock or ground.base.repository == PYTORCH_REPOSITORY) or not ground.first:
+    if not ground.first:
         return
+    bare = ground.stock or ground.base.repository == PYTORCH_REPOSITORY
+    upgraded = {normalized(one.name) for step in ground.steps for one in step.packages if one.places.upgrades}
     if any(_MENDED.search(text) for text in ground.written):
         return
     rows: dict[str, list[NewerCompanion]] = {}
@@ -58,12 +60,18 @@ def companion_outgrown(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         for package in (*step.packages, *_cloned(step, rows)):
             for row in rows.get(normalized(package.name), ()):
+                if not bare and not (_is_of_nvidia(ground) and row.companion in upgraded):
+                    continue
                 if ground.reads_unseen and not _is_certain(row, package, ground):
                     continue
                 beside = _beside(row, ground) if _meets(package, row, step, ground) else None
                 if beside is not None:
                     yield _told(package, row, beside)
                     return
+
+
+def _is_of_nvidia(ground: Ground) -> bool:
+    return ground.base.own is not None and ground.base.repository.startswith("nvcr.io/")
 
 
 def _cloned(step: Step, rows: Mapping[str, list[NewerCompanion]]) -> Iterator[Package]:

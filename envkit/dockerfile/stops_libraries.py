@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
@@ -15,12 +16,15 @@ from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_sources import BRINGS, is_harmless
+from envkit.tables.build_stops import OpencvBringer
 from envkit.tables.codes import limit
+from envkit.tables.loader import read
 
 _WITHOUT_GL = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})
 _WITH_WINDOWS = frozenset({"opencv-contrib-python", "opencv-python"})
-# They bring the build without windows, which replaces the other one's files.
-_MAY_REPLACE = regex(r"headless|albu|easyocr|rembg|roboflow|unstructured|nougat|docling|conda|mamba|\.sh\b|ansible")
+# They bring the build without windows, which replaces the other one's files; so does that itself, where it comes later.
+_MAY_REPLACE = regex(r"albu|easyocr|rembg|roboflow|unstructured|nougat|docling|conda|mamba|\.sh\b|ansible")
+_HEADLESS = "headless"
 _BRINGS_GL = regex(r"ffmpeg|libgl1.*|mesa.*|xvfb|.*opengl.*|libgl[ue].*|.*egl.*|graphviz")
 _OF_PYTHON = regex(
     r"(?:lib)?python3[\w.-]{0,40}|build-essential|gcc|g\+\+|make|pkg-config|libs[mn][\w.-]{0,20}|libx[\w.-]{0,20}|libgomp1"
@@ -45,10 +49,12 @@ def library_missing(ground: Ground) -> Iterator[Finding]:
         return
     for step in ground.steps:
         for package in step.packages:
-            if _loads_gl(package, ground, step):
+            if _loads_gl(package, ground, step) and not _is_replaced(step, ground):
+                by = _bringers().get(normalized(package.name))
+                name = f"{by.brings}, which {package.name} requires," if by is not None else package.name
                 yield stop(
                     faults.LIBRARY_MISSING,
-                    f"{package.name} loads libGL.so.1, but nothing in this image provides it",
+                    f"{name} loads libGL.so.1, but nothing in this image provides it",
                     package_subject(package),
                     impact="It installs, and stops when cv2 is imported: libGL.so.1 is not found.",
                     sources=("github-opencv-opencv-python-370",),
@@ -71,16 +77,32 @@ def _is_lean(word: str) -> bool:
     )
 
 
+@cache
+def _bringers() -> dict[str, OpencvBringer]:
+    return {row.package: row for row in read(OpencvBringer)}
+
+
+def _is_replaced(step: Step, ground: Ground) -> bool:
+    """True where the same step or a later one may install the build without windows."""
+    later = [one for one in ground.steps if one.place >= step.place]
+    names = [package.name for one in later for package in one.packages]
+    words = [word for one in ground.commands if one.line >= step.command.line for word in one.words]
+    return any(_HEADLESS in text for text in (*names, *words))
+
+
 def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
     """Whether pip certainly takes a release that loads it: older ones have their windows from another library."""
-    if package.tool != "pip" or normalized(package.name) not in _WITH_WINDOWS or package.marker or package.held:
+    if package.tool != "pip" or package.marker or package.held:
+        return False
+    brought = normalized(package.name) in _bringers() and _WITH_WINDOWS.isdisjoint(ground.specs)
+    if not brought and normalized(package.name) not in _WITH_WINDOWS:
         return False
     python = ground.pythons.of(package.caller, step.place) or least_python(ground)
     if python is None:
         return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
     if python.release(2) < limit("python-of-opencv-with-libgl"):
         return False
-    return not package.spec or _takes_only_newer(package, limit("opencv-with-libgl"))
+    return brought or not package.spec or _takes_only_newer(package, limit("opencv-with-libgl"))
 
 
 def _takes_only_newer(package: Package, bound: Version) -> bool:

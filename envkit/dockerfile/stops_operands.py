@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.clones import operands_of_clone
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -48,6 +49,23 @@ def operand_blank(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact=f"The build stops: {words[0]} wants a name and numbers.",
                 fix=fix,
+            )
+            return
+
+
+def clone_blank(ground: Ground) -> Iterator[Finding]:
+    """The first repository to clone that is an argument without a value."""
+    blank = blank_arguments(ground)
+    for step in ground.steps:
+        words = called(step.command)
+        name = variable_of(next(operands_of_clone(words), "")) if step.command.decisive else ""
+        if name and _is_blank(name, blank, ground):
+            yield stop(
+                faults.ARGUMENT_MISSING,
+                f"git gets nothing to clone: {name} is blank, as ARG {name} has no default",
+                command_subject(step.command),
+                impact="The build stops: git clone wants a repository.",
+                fix=f"Give {name} a default, or build with --build-arg {name}=….",
             )
             return
 

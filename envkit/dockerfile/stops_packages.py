@@ -122,7 +122,7 @@ def metadata_refused(ground: Ground) -> Iterator[Finding]:
     for step, newest in with_newest_pip(ground):
         row = _refused(step) if newest else None
         if row is not None:
-            needs = f"needs {row.requires}" if row.repository else f"requires {row.requires}"
+            needs = f"needs {row.requires}" if row.repositories else f"requires {row.requires}"
             yield stop(
                 faults.PIP_REFUSES_METADATA,
                 f"{row.package} {needs}, which pip has refused since {row.since}",
@@ -142,8 +142,8 @@ def _refused(step: Step) -> RefusedMetadata | None:
     if "install" not in step.command.words:
         return None
     for row in rows.values():
-        repository = row.repository
-        if repository and any(is_of_repository(word, repository) for word in step.command.words):
+        words = step.command.words
+        if any(is_of_repository(word, repository) for word in words for repository in row.repositories):
             return row
     return None
 

@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.ground import Ground, Step, may_bring_pip
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import GonePackage, ManagedPython
 from envkit.tables.codes import limit
@@ -25,6 +25,8 @@ _PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"}) 
 _TENSORFLOW = "tensorflow/tensorflow"
 _RELINKED = regex(r"\bln\b|alternatives|conda|pyenv|venv|make install")
 _SCRIPT = "get-pip.py"
+_ALPINE = "alpine"
+_LATEST = "latest"
 _OF_ONE_PYTHON = regex(r"/pip/\d")
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
@@ -58,11 +60,11 @@ def managed(ground: Ground) -> Iterator[Finding]:
 
 def pip_missing(ground: Ground) -> Iterator[Finding]:
     """The first call of pip in an image that has none, where nothing in the file may provide it."""
-    system = ground.base.system
-    apt = ground.base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
-    if not apt or not ground.plain or ground.tells & {"pip", "environment"}:
+    if "environment" in ground.tells or not _lacks_pip(ground):
         return
     for step in ground.steps:
+        if "pip" in ground.tells and may_bring_pip(ground, step.command.line):
+            return
         if any(word == "pip" or "$" in word for word in step.of_apt):
             return
         words = _itself(step.command.words)
@@ -73,9 +75,22 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
                 f"{ground.base.image} has no pip, and no earlier command installs it",
                 command_subject(step.command),
                 impact="The build fails: pip is not found.",
+                fix="Install it first: apk add py3-pip." if ground.base.repository == _ALPINE else "",
                 sources=("distribution-packages",),
             )
             return
+
+
+def _lacks_pip(ground: Ground) -> bool:
+    """True for an image that has no pip, where none comes with its packages of Python."""
+    base, system = ground.base, ground.base.system
+    if "pip" in ground.tells and not ground.first:
+        return False
+    if base.repository == _ALPINE:
+        release = Version.find(base.tag)
+        return base.tag == _LATEST or (release is not None and release >= limit("alpine-without-pip-in-python"))
+    apt = base.repository == CUDA_REPOSITORY if system is None else system.package_manager == "apt"
+    return apt and ground.plain
 
 
 def script_refuses(ground: Ground) -> Iterator[Finding]:

@@ -9,11 +9,12 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.base import archived_system
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, SOURCES, Ground, arguments
 from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
+from envkit.tables.build_stops import AptPythons, GoneDownload, RotatedKey
 from envkit.tables.build_tools import Deb822System
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -99,17 +100,7 @@ def rotated_key(ground: Ground) -> Iterator[Finding]:
 
 def archived(ground: Ground) -> Iterator[Finding]:
     """The first command that looks for packages of a distribution which has left its mirrors."""
-    base = ground.base
-    words = base.tag.split("-")
-    row = next(
-        (
-            row
-            for row in read(ArchivedSystem)
-            if (base.repository in row.repositories or not row.repositories)
-            and any(word == row.word or word.startswith(f"{row.word}.") for word in words)
-        ),
-        None,
-    )
+    row = archived_system(ground.base)
     fetch = _first(ground, _MANAGERS, _FETCHES) if row is not None else None
     if row is not None and fetch is not None and not _sources_before(ground, fetch):
         told = f"The packages of {row.title} have moved from its mirrors to an archive"

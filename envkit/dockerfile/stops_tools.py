@@ -14,6 +14,7 @@ from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.newest_pip import reaches, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_written import before_instruction
 from envkit.tables.build_tools import GoneOption, MovedProgram
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -36,6 +37,7 @@ def option_gone(ground: Ground) -> Iterator[Finding]:
         if tool == "poetry":
             newest = poetry
         poetry = _brings_poetry(step, ground, poetry=poetry)
+        given = before_instruction(given)
         before = ("", *given)
         for word, last in zip(given, before, strict=False):
             row = rows.get((tool, word.partition("=")[0])) if last not in _WITH_VALUE else None

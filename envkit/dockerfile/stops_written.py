@@ -53,6 +53,14 @@ def joined(ground: Ground) -> Iterator[Finding]:
             )
 
 
+def before_instruction(words: Sequence[Word]) -> Sequence[Word]:
+    """The words before the instruction that a backslash has joined to them."""
+    pairs = zip(words, words[1:], strict=False)
+    known = _INSTRUCTIONS | {"RUN"}
+    end = next((at + 1 for at, (last, word) in enumerate(pairs) if word in known and word.line > last.line), None)
+    return words[:end]
+
+
 def _instruction(words: tuple[Word, ...]) -> Word | None:
     """The instruction after a backslash that a program which fails at unknown words gets as an argument."""
     if not words or words[0] not in _PARTICULAR:

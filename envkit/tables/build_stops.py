@@ -168,7 +168,7 @@ class RefusedMetadata:
     """A package that pip leaves out `since` a release, for what it or all that it takes `requires`."""
 
     package: str
-    repository: str | None  # on GitHub, where people install it from too
+    repositories: tuple[str, ...]  # on GitHub, where people install it from too: its address, and older ones
     versions: str  # blank: all
     requires: str
     since: Version
@@ -319,6 +319,16 @@ class TorchBringer:
     """A package that requires torch without an extra."""
 
     package: str
+    sources: tuple[str, ...]
+
+
+@table("image/opencv_bringers.csv", "package")
+@record
+class OpencvBringer:
+    """A package that requires the OpenCV with windows (`brings`) without an extra."""
+
+    package: str
+    brings: str
     sources: tuple[str, ...]
 
 

@@ -12,6 +12,7 @@ from envkit.tables.rows import FrameworkImage
 
 _MONTHLY = regex(r"nvcr\.io/nvidia/(?P<name>pytorch|tensorflow|tensorrt|tritonserver)")
 _MONTH = regex(r"\d\d\.\d\d(?=-|$)")
+_PYTHON_TWO = "py2"
 
 
 @table("image/container_months.csv", "month")
@@ -86,16 +87,17 @@ def _of_month(framework: str, repository: str, tag: str, known: FrameworkImage |
     if not rows or rows[-1].cuda is None:
         return known
     row = rows[-1]
+    python = None if _PYTHON_TWO in tag.split("-") else row.python
     if known is None:
         return FrameworkImage(
-            framework, None, repository, tag, row.cuda, None, row.python, row.os_id, "", "derived", row.sources
+            framework, None, repository, tag, row.cuda, None, python, row.os_id, "", "derived", row.sources
         )
     return replace(
         known,
         repository=repository,
         tag=tag,
         cuda=known.cuda or row.cuda,
-        python=known.python or row.python,
+        python=known.python or python,
         os_id=known.os_id or row.os_id,
     )
 
@@ -107,15 +109,20 @@ def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
             told = found.groupdict(default="")
             return FrameworkImage(
                 row.framework,
-                Version.parse(told["version"]),
+                Version.parse(_dotted(told["version"], 1)),
                 repository,
                 tag,
-                Version.parse(told["cuda"]),
+                Version.parse(_dotted(told["cuda"], 2)),
                 row.cudnn or told.get("cudnn"),
                 Version.parse(told["python"]) if "python" in told else row.python,
                 told.get("system"),
-                told["flavor"],
+                told.get("flavor", ""),
                 "derived",
                 row.sources,
             )
     return None
+
+
+def _dotted(digits: str, major: int) -> str:
+    """A release of three numbers that a tag writes without dots; others as they are."""
+    return digits if "." in digits else f"{digits[:major]}.{digits[major:-1]}.{digits[-1]}"

@@ -136,6 +136,17 @@ class RepositoryNeed:
     sources: tuple[str, ...]
 
 
+@table("image/gone_scripts.csv", "repository", "script")
+@record
+class GoneScript:
+    """A script that the newest state of a project on GitHub no longer has, and what to do `instead`."""
+
+    repository: str
+    script: str
+    instead: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_programs.csv", "program", "option")
 @record
 class GoneProgram:

@@ -62,6 +62,7 @@ class FrameworkRefusal:
     floor: Version
     python: Version
     through: str | None  # the package that it requires and that refuses
+    held_by: tuple[str, ...]  # packages of which a bound keeps that one at an older release
     sources: tuple[str, ...]
 
 

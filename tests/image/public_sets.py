@@ -57,10 +57,10 @@ def public_files(name: str) -> Iterator[PublicFile]:
     labels = rows(FOLDER / name / "labels.csv")
     for part in (FOLDER / name / "files.txt").read_text(encoding="utf-8").split("=== ")[1:]:
         title, _, rest = part.partition("\n")
-        text, _, beside = rest.partition("--- ")
-        listed, _, lines = beside.partition("\n")
+        text, *beside = rest.split("--- ")
+        lists = {one.partition("\n")[0]: one.partition("\n")[2] for one in beside}
         own = tuple(row for row in labels if row["name"] == title)
-        yield PublicFile(title, text, {listed: lines} if listed else {}, own)
+        yield PublicFile(title, text, lists, own)
 
 
 def judged(file: PublicFile, matrix: Matrix) -> tuple[tuple[Finding, ...], tuple[Told, ...]]:
