@@ -30,7 +30,7 @@ _NUMBERED = regex(r"\bpython\d\.\d")
 _CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
 _APART = frozenset({"--no-deps", *ELSEWHERE})
 _NO_RELEASE = VersionSpec((("<", Version.of(0)),))
-_IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
+IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
 
 
@@ -70,7 +70,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
             wanted = package.asked
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
-                releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()
+                releases = releases[-1:] if normalized(package.name) not in IN_EVERY_BASE else ()
             verdict = pair_agrees(_chosen(releases, there), wanted, there, where="in the base image")
             if verdict.status == "fail":
                 yield finding(

@@ -111,7 +111,7 @@ def _fed(before: tuple[Word, ...]) -> bool:
 def pip_too_old(ground: Ground) -> Iterator[Finding]:
     """The first call of a distribution's pip by a Python that is too new for it."""
     row = next(iter(ground.of_system(PipEnd)), None)
-    if row is None or not ground.plain or "environment" in ground.tells or "deadsnakes" not in ground.tells:
+    if row is None or not ground.plain or "environment" in ground.tells:
         return
     there = False
     for step in ground.steps:
@@ -123,7 +123,7 @@ def pip_too_old(ground: Ground) -> Iterator[Finding]:
             continue
         caller = " ".join(words[: words.index(Word("install"))])
         by_module = _PYTHON.fullmatch(words[0]) is not None and words[1:3] == ("-m", "pip")
-        if not by_module and _PIP.fullmatch(words[0]) is None:
+        if _PIP.fullmatch(words[0]) is None and not (by_module and "deadsnakes" in ground.tells):
             continue
         python = ground.pythons.of(caller, step.place)
         if there and python is not None and python >= row.python and step.command.decisive:

@@ -16,6 +16,7 @@ from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.newest_pip import with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import (
     DistributionPip,
     IndexLacks,
@@ -34,21 +35,36 @@ _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
 
 
 def retired(ground: Ground) -> Iterator[Finding]:
-    """The first package whose name only raises an error."""
+    """The first package whose name was retired."""
     rows = {row.package: row for row in read(RetiredPackage)}
     for step in ground.steps:
         for package in step.packages:
             row = rows.get(normalized(package.name))
-            if row is not None and package.tool == "pip" and not package.places.index and not package.spec:
+            if row is not None and _is_retired(package, row):
                 yield stop(
                     faults.PACKAGE_REFUSES,
-                    f"the package {package.name} only raises an error: its name was retired",
+                    f"the package {package.name} {row.because}",
                     subject_of(package.line, package.name),
-                    impact="The build stops while pip prepares its metadata.",
-                    fix=f"Install {row.instead}.",
+                    impact=_STOPS[row.stops],
+                    fix=f"Install {row.instead}." if row.instead else "Remove it, or install Miniforge.",
                     sources=row.sources,
                 )
                 return
+
+
+_STOPS = {
+    "build": "The build stops at it.",
+    "import": "It installs, and stops when it is imported.",
+}
+
+
+def _is_retired(package: Package, row: RetiredPackage) -> bool:
+    """True where pip certainly takes such a release from the default index."""
+    if package.tool != "pip" or package.places.index or package.wheel is not None or package.held:
+        return False
+    if row.since is None:
+        return not package.spec
+    return not is_bounded(package.spec) or asks_only(package, f">={row.since}")
 
 
 def option_refused(ground: Ground) -> Iterator[Finding]:
