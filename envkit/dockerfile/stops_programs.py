@@ -109,10 +109,10 @@ def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
         there = there or "python3-pip" in step.of_apt
         if not there or not words or not step.packages or "install" not in words:
             continue
-        if any(normalized(one.name) == "pip" for one in step.packages):
-            return
         found = next(((one, rows[normalized(one.name)]) for one in step.packages if _takes(one, rows)), None)
         if found is None or not _APT_PIP.fullmatch(words[0]) or not step.command.decisive:
+            if any(normalized(one.name) == "pip" for one in step.packages):
+                return
             continue
         package, row = found
         if Word("scikit-build") in words:
