@@ -46,6 +46,8 @@ def _folder(ground: Ground, row: GoneDependency) -> str:
         if words[:2] != ("git", "clone") or not step.command.decisive:
             continue
         if any(is_of_repository(word, row.repository) for word in words):
+            if words[-1] in (".", "./"):  # it may hold files, so that git stops before
+                return ""
             at = _place(ground, step.place[1])
             target = words[-1] if "://" not in words[-1] else posixpath.basename(words[-1].rstrip("/"))
             return posixpath.normpath(posixpath.join(at, target.removesuffix(".git")))

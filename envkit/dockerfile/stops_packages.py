@@ -13,7 +13,7 @@ from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import with_newest_pip
+from envkit.dockerfile.newest_pip import with_new_pip_of_conda, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.specifiers import is_bounded
@@ -135,8 +135,8 @@ def system_sync(ground: Ground) -> Iterator[Finding]:
 
 def metadata_refused(ground: Ground) -> Iterator[Finding]:
     """The first package that the newest pip, which was just installed, leaves out."""
-    for step, newest in with_newest_pip(ground):
-        row = _refused(step) if newest else None
+    for (step, newest), of_conda in zip(with_newest_pip(ground), with_new_pip_of_conda(ground), strict=True):
+        row = _refused(step) if newest or of_conda else None
         if row is not None:
             needs = f"needs {row.requires}" if row.repository else f"requires {row.requires}"
             yield stop(

@@ -95,18 +95,25 @@ def release_is_a_name(ground: Ground) -> Iterator[Finding]:
                 return
 
 
+# What makes another Python, or an environment with a pip of its own; and the command that only installs the latter.
+_OTHER_PYTHON = regex(r"(?i)venv|virtualenv|conda|mamba|pyenv|\buv\b|Python-\d|activate|poetry|pipenv")
+_INSTALLS_ENVIRONMENTS = frozenset({Word("install"), Word("virtualenv")})
+
+
 def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
     """The first package of which the pip of the distribution, not replaced before, takes a source that stops it."""
     system = ground.base.system
     rows = {row.package: row for row in ground.of_system(OldPipSource)}
     if not rows or system is None or not ground.plain or not ground.first:
         return
-    if ground.tells & {"python", "environment", "deadsnakes", "get-pip"}:
+    if ground.tells & {"deadsnakes", "get-pip", "copied"}:
         return
     there = False
     for step in ground.steps:
         words = called(step.command)
-        there = there or "python3-pip" in step.of_apt
+        if any(map(_OTHER_PYTHON.search, words)) and not _INSTALLS_ENVIRONMENTS.issubset(words):
+            return
+        there = there or "python3-pip" in step.of_apt or "python-pip" in step.of_apt
         if not there or not words or not step.packages or "install" not in words:
             continue
         found = next(((one, rows[normalized(one.name)]) for one in step.packages if _takes(one, rows)), None)
