@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -29,6 +30,7 @@ from envkit.tables.build_stops import (
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
+_MAKES_ENVIRONMENT = ("python3", "-m", "venv")
 _THIRD = regex(r"python3|pip3|rh-python")
 _MINICONDA = "repo.anaconda.com/miniconda"
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
@@ -209,20 +211,17 @@ def _has_more_places(ground: Ground) -> bool:
 
 
 def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
-    """The first call of apt's pip after it has replaced itself by a release for newer Pythons."""
+    """The first call of apt's pip, or of that of an environment, after it has replaced itself by one for newer Pythons."""
     system = ground.base.system
     row = next(iter(ground.of_system(DistributionPip)), None)
-    if row is None or not ground.plain or ground.tells & {"python", "deadsnakes", "get-pip"}:
+    if row is None or not ground.plain or ground.tells & {"deadsnakes", "get-pip"}:
         return
     of_apt = system is not None and system.package_manager == "apt"
     if not of_apt and any(_THIRD.search(text) for text in ground.texts):  # whose pip is a newer one
         return
-    replaced = False
-    for step in ground.steps:
-        caller = next(iter(called(step.command)), "")
-        if not _APT_PIP.fullmatch(caller) or not step.packages:
-            continue
-        if replaced:
+    replaced: set[str] = set()
+    for step, folder in _with_pips(ground):
+        if folder in replaced:
             yield stop(
                 faults.PIP_OUTDATES_ITSELF,
                 f"pip {row.pip} in {system.title if system else ''} has replaced itself with the newest pip, which "
@@ -232,4 +231,25 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
-        replaced = any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages)
+        if any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages):
+            replaced.add(folder)
+
+
+def _with_pips(ground: Ground) -> Iterator[tuple[Step, str]]:
+    """The steps that install with a pip of the distribution's release, and its environment; '' for apt's own."""
+    system = ground.base.system
+    environments: set[str] = set()
+    for step in ground.steps:
+        words = called(step.command)
+        if words[:3] == _MAKES_ENVIRONMENT:
+            environments.add(words[-1].rstrip("/"))
+        caller = next(iter(words), "")
+        if not step.packages:
+            continue
+        if _APT_PIP.fullmatch(caller) and "python" not in ground.tells:
+            yield step, ""
+        folder = posixpath.dirname(posixpath.dirname(caller))
+        python = ground.pythons.of(caller, step.place)
+        same = system is not None and python is not None and python == system.default_python
+        if folder in environments and same:
+            yield step, folder
