@@ -77,9 +77,7 @@ _IMPACTS = {
 }
 
 
-def _row(
-    package: Package, framework: str, step: Step, ground: Ground, bounded: set[str]
-) -> FrameworkRefusal | None:
+def _row(package: Package, framework: str, step: Step, ground: Ground, bounded: set[str]) -> FrameworkRefusal | None:
     """The last row on a package that takes its newest release, for the Python of a step."""
     name = normalized(package.name)
     if package.tool != "pip" or package.wheel is not None or package.held or package.marker:
@@ -179,7 +177,11 @@ def _raised(ground: Ground, framework: str, there: _There) -> bool:
     """True where another package takes a newer framework along."""
     for step in ground.steps:
         for package in step.packages:
-            if is_bounded(package.spec) or _ends_with(package, there.version) or _is_for_it(package, step, ground, there):
+            if (
+                is_bounded(package.spec)
+                or _ends_with(package, there.version)
+                or _is_for_it(package, step, ground, there)
+            ):
                 continue
             row = newest_floor(package, _python(package, step, ground), (framework,))
             newest = releases_of(package)[-1:]

@@ -211,7 +211,7 @@ def _has_more_places(ground: Ground) -> bool:
 
 
 def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
-    """The first call of apt's pip, or of that of an environment, after it has replaced itself by one for newer Pythons."""
+    """The first call of a pip of the distribution's release after it has replaced itself by one for newer Pythons."""
     system = ground.base.system
     row = next(iter(ground.of_system(DistributionPip)), None)
     if row is None or not ground.plain or ground.tells & {"deadsnakes", "get-pip"}:
