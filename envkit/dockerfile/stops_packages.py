@@ -55,7 +55,7 @@ def retired(ground: Ground) -> Iterator[Finding]:
 
 
 _STOPS = {
-    "build": "The build stops at it.",
+    "build": "The build stops in pip install.",
     "import": "It installs, and stops when it is imported.",
 }
 
