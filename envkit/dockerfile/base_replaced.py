@@ -32,7 +32,7 @@ _APART = frozenset({"--no-deps", *ELSEWHERE})
 _ADDRESS = "git+"  # of a project, which says nothing of the framework on purpose
 _OF_ONE_RELEASE = regex(r"={2,3}[^,*]+")
 _NO_RELEASE = VersionSpec((("<", Version.of(0)),))
-_IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
+IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
 
 
@@ -75,7 +75,7 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool
                 continue
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
-                releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()
+                releases = releases[-1:] if normalized(package.name) not in IN_EVERY_BASE else ()
             verdict = pair_agrees(_chosen(releases, there), wanted, there, where="in the base image")
             if verdict.status == "fail":
                 yield finding(

@@ -23,6 +23,7 @@ from envkit.dockerfile.stops_clones import script_gone
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
+from envkit.dockerfile.stops_dependencies import dependency_gone
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
 from envkit.dockerfile.stops_gpu import gpu_needed, native_code
@@ -205,6 +206,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         named_twice,
         release_for_other_python,
         hub_program_gone,
+        dependency_gone,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)

@@ -19,6 +19,7 @@ _GIT_VALUE = frozenset({"-b", "--branch", "--depth", "-c", "-j", "--jobs", "--co
 _LISTS = frozenset({"-r", "--requirement", "-c", "--constraint"})
 _INSTALLERS = frozenset({"pip", "pip2", "pip3", "uv"})
 _SETUP_VERBS = frozenset({"install", "develop", "bdist_wheel", "build_ext", "build"})
+_BUILT = ".whl"  # what an earlier command has built
 _FURTHEST_UP = 6  # folders from the one that is installed to the one that was cloned
 
 
@@ -83,7 +84,8 @@ def _installed(words: Sequence[Word], here: str, places: Mapping[str, str]) -> I
     if any(word.rpartition("/")[2] in _INSTALLERS for word in words[:3]) and {"install", "wheel"} & set(words):
         start = next(at for at, word in enumerate(words) if word in ("install", "wheel"))
         pairs = zip(words[start + 1 :], words[start:], strict=False)
-        named = [word for word, before in pairs if not word.startswith("-") and before not in _LISTS]
+        given = (word for word, before in pairs if not word.startswith("-") and before not in _LISTS)
+        named = [word for word in given if not word.endswith(_BUILT)]
     elif any(word.endswith("setup.py") for word in words[1:3]) and _SETUP_VERBS & set(words):
         named = [word for word in words[1:3] if word.endswith("setup.py")]
     else:

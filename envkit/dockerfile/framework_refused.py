@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pair_agrees, pairs_by_package, required
-from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, stays_in_base
+from envkit.dockerfile.base_replaced import IN_EVERY_BASE, goes_into_the_base, is_confined, stays_in_base
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.ground import Ground, Step
@@ -19,11 +19,14 @@ from envkit.dockerfile.packages import Package
 from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
+from envkit.tables.known_images import PYTORCH_REPOSITORY
 from envkit.tables.loader import read
+from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkBuild, FrameworkImage
 from envkit.tables.source_stops import FrameworkRefusal
 
 _TORCH = "torch"
+_TENSORFLOW = "tensorflow"
 _OF_NVIDIA = "nvcr.io/nvidia/pytorch"
 _COMPANIONS = frozenset({"torchaudio", "torchvision", "xformers"})
 
@@ -43,12 +46,15 @@ class _There:
 
 def framework_refused(ground: Ground) -> Iterator[Finding]:
     """The first such package of a stage, where nothing may bring a newer framework before or after."""
-    there = _there(ground)
-    if there is None or elsewhere(ground) or _raised(ground, there.version):
-        return
+    for framework, there in ((_TORCH, _there(ground)), (_TENSORFLOW, _tensorflow(ground))):
+        if there is not None and not elsewhere(ground) and not _raised(ground, framework, there):
+            yield from _first(ground, framework, there)
+
+
+def _first(ground: Ground, framework: str, there: _There) -> Iterator[Finding]:
     bounded = ground.bounded
     for step in ground.steps:
-        found = [(package, _row(package, step, ground, bounded)) for package in step.packages]
+        found = [(package, _row(package, framework, step, ground, bounded)) for package in step.packages]
         found.sort(key=lambda pair: pair[1] is not None and pair[1].through is not None)  # what is named itself first
         for package, row in found:
             if row is not None and there.is_before(row.floor):
@@ -57,7 +63,7 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
                     faults.REQUIREMENTS_CLASH,
                     f"the newest {name} does not support {row.framework} before {row.floor}, and {there.source}",
                     package_subject(package),
-                    impact=f"{name} continues as if {row.framework} were not installed: no model loads.",
+                    impact=_IMPACTS[framework].format(name),
                     fix=f"Pin a {name} release from the time of that {row.framework} release, or use a newer "
                     f"{row.framework}.",
                     sources=row.sources,
@@ -65,7 +71,13 @@ def framework_refused(ground: Ground) -> Iterator[Finding]:
                 return
 
 
-def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> FrameworkRefusal | None:
+_IMPACTS = {
+    _TORCH: "{} continues as if torch were not installed: no model loads.",
+    _TENSORFLOW: "It installs, and stops when it is imported.",
+}
+
+
+def _row(package: Package, framework: str, step: Step, ground: Ground, bounded: set[str]) -> FrameworkRefusal | None:
     """The last row on a package that takes its newest release, for the Python of a step."""
     name = normalized(package.name)
     if package.tool != "pip" or package.wheel is not None or package.held or package.marker:
@@ -73,7 +85,7 @@ def _row(package: Package, step: Step, ground: Ground, bounded: set[str]) -> Fra
     if is_bounded(package.spec):
         return None
     python = _python(package, step, ground)
-    rows = [row for row in read(FrameworkRefusal) if row.package == name]
+    rows = [row for row in read(FrameworkRefusal) if (row.package, row.framework) == (name, framework)]
     rows = [row for row in rows if python is not None and python.release(2) >= row.python]
     row = max(rows, key=lambda one: one.python, default=None)
     return None if row is None or not bounded.isdisjoint({row.through or name, *row.held_by}) else row
@@ -101,6 +113,16 @@ def _there(ground: Ground) -> _There | None:
         return by_companion
     ended = end_of_index(asked[0]) if len(asked) == 1 and not ground.reads_unseen else None
     return None if ended is None else _There(ended, f"{asked[0].places.index} ends with torch {ended}")
+
+
+def _tensorflow(ground: Ground) -> _There | None:
+    """The TensorFlow of the base, where nothing names another one."""
+    own = ground.base.own
+    if own is None or own.version is None or own.framework != _TENSORFLOW or ground.reads_unseen or is_confined(ground):
+        return None
+    named = any(normalized(one.name).startswith(_TENSORFLOW) for step in ground.steps for one in step.packages)
+    into_it = all(map(goes_into_the_base, ground.steps))
+    return _There(own.version, f"TensorFlow {own.version} is in the base image") if into_it and not named else None
 
 
 def _is_kept_by(ground: Ground, own: FrameworkImage, asked: Sequence[Package]) -> bool:
@@ -151,15 +173,37 @@ def _is_index(known: str | None, asked: str) -> bool:
     return known is not None and known.rstrip("/") == asked.rstrip("/")
 
 
-def _raised(ground: Ground, version: Version) -> bool:
+def _raised(ground: Ground, framework: str, there: _There) -> bool:
     """True where another package takes a newer framework along."""
     for step in ground.steps:
         for package in step.packages:
-            if is_bounded(package.spec) or _ends_with(package, version):
+            if (
+                is_bounded(package.spec)
+                or _ends_with(package, there.version)
+                or _is_for_it(package, step, ground, there)
+            ):
                 continue
-            row = newest_floor(package, _python(package, step, ground), (_TORCH,))
+            row = newest_floor(package, _python(package, step, ground), (framework,))
             newest = releases_of(package)[-1:]
-            verdict = pair_agrees(newest, package.name, {_TORCH: ("it", VersionSpec.parse(f"=={version}"))})
-            if verdict.status == "fail" or (row is not None and version < row.floor):
+            verdict = pair_agrees(newest, package.name, {framework: ("it", VersionSpec.parse(f"=={there.version}"))})
+            if verdict.status == "fail" or (row is not None and there.version < row.floor):
                 return True
     return False
+
+
+def _is_for_it(package: Package, step: Step, ground: Ground, there: _There) -> bool:
+    """True for a companion of that torch: one that the base has, or that pip chooses for a pin in the same command."""
+    if normalized(package.name) not in _COMPANIONS or package.tool != "pip" or package.places.nightly:
+        return False
+    own = ground.base.own
+    pinned = any(normalized(one.name) == _TORCH and pinned_release(one.spec) for one in step.packages)
+    in_base = own is not None and own.repository == PYTORCH_REPOSITORY and own.version == there.version
+    if not pinned and not (in_base and package.name in IN_EVERY_BASE and not package.places.upgrades):
+        return False
+    fitting = (row for row in releases_of(package) if _is_for(row, there.version))
+    return any(True for _ in fitting)
+
+
+def _is_for(row: PackagePair, torch: Version) -> bool:
+    """True for a release that takes this torch."""
+    return any(line.package == _TORCH and line.spec.holds(torch) for line in required(row))

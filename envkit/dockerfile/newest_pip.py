@@ -30,6 +30,33 @@ def with_newest_pip(ground: Ground) -> Iterator[tuple[Step, bool]]:
         newest = newest or brings_newest_pip(step)
 
 
+def with_new_pip_of_conda(ground: Ground) -> Iterator[bool]:
+    """Whether each step has the pip of an environment of conda that the stage itself made, and whose pip is of today.
+
+    It is active for the rest of the RUN that activates it.
+    """
+    made: set[str] = set()
+    active = 0
+    for step in ground.steps:
+        words = called(step.command)
+        of_conda = bool(words) and words[0] in _CONDA
+        named = [after for word, after in zip(words, words[1:], strict=False) if word in ("-n", "--name")]
+        if of_conda and "create" in words and _is_for_a_new_pip(step):
+            made.update(named)
+        if any(one.name == "pip" for one in step.packages):
+            made.clear()
+        if of_conda and words[1:2] == ("activate",):
+            active = step.place[1] if words[-1] in made else 0
+        yield bool(made) and step.place[1] == active
+
+
+def _is_for_a_new_pip(step: Step) -> bool:
+    """Whether conda has a recent pip for the Python of an environment that it makes."""
+    specs = {one.name: one.spec for one in step.packages}
+    told = Version.find(specs.get("python", ""))
+    return told is not None and told.release(2) >= limit("python-of-recent-conda-pip") and not specs.get("pip")
+
+
 def brings_newest_pip(step: Step) -> bool:
     """True for a get-pip.py, which installs the newest pip."""
     words = called(step.command)

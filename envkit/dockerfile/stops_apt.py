@@ -30,13 +30,19 @@ _COMPILERS = regex(r"build-essential|gcc.*|g\+\+.*|cpp.*|make|patch|binutils.*|d
 _IN_OLD_IMAGES = regex(
     r"python[\d.]*(?:-minimal)?|sudo|iproute2|iputils-ping|net-tools|less|udev|systemd.*|curl|wget|vim.*"
 )
+# What images of Python's own project do not have, although they have compilers and much of what is built with them.
+_NOT_WITH_PYTHON = regex(
+    r"apt-transport-https|build-essential|cmake|cron|ffmpeg|gnupg-agent|jq|libgl1(?:-mesa-glx)?|nano|nginx|ninja-build"
+    r"|poppler-utils|portaudio19-dev|rsync|software-properties-common|sudo|supervisor|tesseract-ocr|vim"
+)
 
 
 def lists_missing(ground: Ground) -> Iterator[Finding]:
     """The first installation that certainly finds no lists."""
     if "--mount" in ground.tells or (ground.base.system is not None and ground.base.system.package_manager != "apt"):
         return
-    certain = ground.first and ground.lean and ground.base.system is not None  # that there are none
+    of_project = ground.lean or (ground.of_python and ground.has_apt)
+    certain = ground.first and of_project and ground.base.system is not None  # that there are none
     updated = False
     for command in ground.commands:
         asked = arguments(command, APT, ("install",))
@@ -77,6 +83,8 @@ def _stops(command: ShellCommand, ground: Ground) -> bool:
 def _may_be_there(package: str, ground: Ground) -> bool:
     """True for a package that the image may have before anything is installed."""
     base = ground.base
+    if not ground.lean:
+        return _NOT_WITH_PYTHON.fullmatch(package) is None
     lean = base.row is None or base.row.flavor != "devel"
     glibc = base.system.glibc if base.system is not None else None
     old = glibc is None or glibc < limit("glibc-of-lean-images")

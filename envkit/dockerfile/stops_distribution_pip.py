@@ -109,9 +109,12 @@ def _fed(before: tuple[Word, ...]) -> bool:
 
 
 def pip_too_old(ground: Ground) -> Iterator[Finding]:
-    """The first call of a distribution's pip by a Python that is too new for it."""
+    """The first call of a distribution's pip by a Python that is too new for it.
+
+    A Python that is named itself has to be one that a file adds: the distribution has no such one.
+    """
     row = next(iter(ground.of_system(PipEnd)), None)
-    if row is None or not ground.plain or "environment" in ground.tells or "deadsnakes" not in ground.tells:
+    if row is None or not ground.plain or "environment" in ground.tells:
         return
     there = False
     for step in ground.steps:
@@ -123,9 +126,8 @@ def pip_too_old(ground: Ground) -> Iterator[Finding]:
             continue
         caller = " ".join(words[: words.index(Word("install"))])
         by_module = _PYTHON.fullmatch(words[0]) is not None and words[1:3] == ("-m", "pip")
-        if not by_module and _PIP.fullmatch(words[0]) is None:
-            continue
-        python = ground.pythons.of(caller, step.place)
+        judged = _PIP.fullmatch(words[0]) is not None or (by_module and "deadsnakes" in ground.tells)
+        python = ground.pythons.of(caller, step.place) if judged else None
         if there and python is not None and python >= row.python and step.command.decisive:
             yield stop(
                 faults.PIP_MISSING,
@@ -136,6 +138,8 @@ def pip_too_old(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
+        if any(normalized(one.name) == "pip" for one in step.packages):
+            return  # it is another pip from here on
 
 
 def named_twice(ground: Ground) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -13,9 +14,10 @@ from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import with_newest_pip
+from envkit.dockerfile.newest_pip import with_new_pip_of_conda, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import (
     DistributionPip,
     IndexLacks,
@@ -28,27 +30,43 @@ from envkit.tables.build_stops import (
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
+_MAKES_ENVIRONMENT = ("python3", "-m", "venv")
 _THIRD = regex(r"python3|pip3|rh-python")
 _MINICONDA = "repo.anaconda.com/miniconda"
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
 
 
 def retired(ground: Ground) -> Iterator[Finding]:
-    """The first package whose name only raises an error."""
+    """The first package whose name was retired."""
     rows = {row.package: row for row in read(RetiredPackage)}
     for step in ground.steps:
         for package in step.packages:
             row = rows.get(normalized(package.name))
-            if row is not None and package.tool == "pip" and not package.places.index and not package.spec:
+            if row is not None and _is_retired(package, row):
                 yield stop(
                     faults.PACKAGE_REFUSES,
-                    f"the package {package.name} only raises an error: its name was retired",
+                    f"the package {package.name} {row.because}",
                     subject_of(package.line, package.name),
-                    impact="The build stops while pip prepares its metadata.",
-                    fix=f"Install {row.instead}.",
+                    impact=_STOPS[row.stops],
+                    fix=f"Install {row.instead}." if row.instead else "Remove it, or install Miniforge.",
                     sources=row.sources,
                 )
                 return
+
+
+_STOPS = {
+    "build": "The build stops in pip install.",
+    "import": "It installs, and stops when it is imported.",
+}
+
+
+def _is_retired(package: Package, row: RetiredPackage) -> bool:
+    """True where pip certainly takes such a release from the default index."""
+    if package.tool != "pip" or package.places.index or package.wheel is not None or package.held:
+        return False
+    if row.since is None:
+        return not package.spec
+    return not is_bounded(package.spec) or asks_only(package, f">={row.since}")
 
 
 def option_refused(ground: Ground) -> Iterator[Finding]:
@@ -119,8 +137,8 @@ def system_sync(ground: Ground) -> Iterator[Finding]:
 
 def metadata_refused(ground: Ground) -> Iterator[Finding]:
     """The first package that the newest pip, which was just installed, leaves out."""
-    for step, newest in with_newest_pip(ground):
-        row = _refused(step) if newest else None
+    for (step, newest), of_conda in zip(with_newest_pip(ground), with_new_pip_of_conda(ground), strict=True):
+        row = _refused(step) if newest or of_conda else None
         if row is not None:
             needs = f"needs {row.requires}" if row.repositories else f"requires {row.requires}"
             yield stop(
@@ -193,20 +211,17 @@ def _has_more_places(ground: Ground) -> bool:
 
 
 def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
-    """The first call of apt's pip after it has replaced itself by a release for newer Pythons."""
+    """The first call of a pip of the distribution's release after it has replaced itself by one for newer Pythons."""
     system = ground.base.system
     row = next(iter(ground.of_system(DistributionPip)), None)
-    if row is None or not ground.plain or ground.tells & {"python", "deadsnakes", "get-pip"}:
+    if row is None or not ground.plain or ground.tells & {"deadsnakes", "get-pip"}:
         return
     of_apt = system is not None and system.package_manager == "apt"
     if not of_apt and any(_THIRD.search(text) for text in ground.texts):  # whose pip is a newer one
         return
-    replaced = False
-    for step in ground.steps:
-        caller = next(iter(called(step.command)), "")
-        if not _APT_PIP.fullmatch(caller) or not step.packages:
-            continue
-        if replaced:
+    replaced: set[str] = set()
+    for step, folder in _with_pips(ground):
+        if folder in replaced:
             yield stop(
                 faults.PIP_OUTDATES_ITSELF,
                 f"pip {row.pip} in {system.title if system else ''} has replaced itself with the newest pip, which "
@@ -216,4 +231,25 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
                 sources=row.sources,
             )
             return
-        replaced = any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages)
+        if any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages):
+            replaced.add(folder)
+
+
+def _with_pips(ground: Ground) -> Iterator[tuple[Step, str]]:
+    """The steps that install with a pip of the distribution's release, and its environment; '' for apt's own."""
+    system = ground.base.system
+    environments: set[str] = set()
+    for step in ground.steps:
+        words = called(step.command)
+        if words[:3] == _MAKES_ENVIRONMENT:
+            environments.add(words[-1].rstrip("/"))
+        caller = next(iter(words), "")
+        if not step.packages:
+            continue
+        if _APT_PIP.fullmatch(caller) and "python" not in ground.tells:
+            yield step, ""
+        folder = posixpath.dirname(posixpath.dirname(caller))
+        python = ground.pythons.of(caller, step.place)
+        same = system is not None and python is not None and python == system.default_python
+        if folder in environments and same:
+            yield step, folder

@@ -3,6 +3,7 @@ conda that is the name of a variable, and at a package of which an old pip takes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
@@ -37,6 +38,7 @@ _ASKS = frozenset(
 _ASKS_OLLAMA = frozenset(("ollama", verb) for verb in ("cp", "create", "list", "pull", "push", "rm", "run", "show"))
 _SERVE = "serve"
 _APT_PIP = regex(r"(?:/usr/bin/)?pip3|(?:/usr/bin/)?python3")
+_APT_PIP_OF_TWO = regex(r"(?:/usr/bin/)?pip2?|(?:/usr/bin/)?python2?")
 
 
 def script_by_name(ground: Ground) -> Iterator[Finding]:
@@ -95,24 +97,32 @@ def release_is_a_name(ground: Ground) -> Iterator[Finding]:
                 return
 
 
+# What makes another Python, or an environment with a pip of its own; and the command that only installs the latter.
+_OTHER_PYTHON = regex(r"(?i)venv|virtualenv|conda|mamba|pyenv|\buv\b|Python-\d|activate|poetry|pipenv")
+_INSTALLS_ENVIRONMENTS = frozenset({Word("install"), Word("virtualenv")})
+
+
 def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
     """The first package of which the pip of the distribution, not replaced before, takes a source that stops it."""
     system = ground.base.system
     rows = {row.package: row for row in ground.of_system(OldPipSource)}
     if not rows or system is None or not ground.plain or not ground.first:
         return
-    if ground.tells & {"python", "environment", "deadsnakes", "get-pip"}:
+    if ground.tells & {"deadsnakes", "get-pip", "copied"}:
         return
-    there = False
+    pips: set[re.Pattern[str]] = set()
     for step in ground.steps:
         words = called(step.command)
-        there = there or "python3-pip" in step.of_apt
-        if not there or not words or not step.packages or "install" not in words:
-            continue
-        if any(normalized(one.name) == "pip" for one in step.packages):
+        if any(map(_OTHER_PYTHON.search, words)) and not _INSTALLS_ENVIRONMENTS.issubset(words):
             return
+        pips |= {_APT_PIP} if "python3-pip" in step.of_apt else set()
+        pips |= {_APT_PIP_OF_TWO} if "python-pip" in step.of_apt and _takes_newest(rows) else set()
+        if not pips or not words or not step.packages or "install" not in words:
+            continue
         found = next(((one, rows[normalized(one.name)]) for one in step.packages if _takes(one, rows)), None)
-        if found is None or not _APT_PIP.fullmatch(words[0]) or not step.command.decisive:
+        if found is None or not any(one.fullmatch(words[0]) for one in pips) or not step.command.decisive:
+            if any(normalized(one.name) == "pip" for one in step.packages):
+                return
             continue
         package, row = found
         if Word("scikit-build") in words:
@@ -126,6 +136,11 @@ def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
             sources=row.sources,
         )
         return
+
+
+def _takes_newest(rows: dict[str, OldPipSource]) -> bool:
+    """Whether a pip takes the newest release, whichever Python that wants: so does that of Python 2."""
+    return not any(row.versions for row in rows.values())
 
 
 def _takes(package: Package, rows: dict[str, OldPipSource]) -> bool:

@@ -71,14 +71,14 @@ def release_gone(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         for package in step.packages if step.command.decisive else ():
             pin = _PIN.fullmatch(package.spec)
-            if pin is None or not from_default_index(package):
+            if not from_default_index(package):
                 continue
-            version, name = Version.parse(pin[1]), normalized(package.name)
-            row = next((one for one in rows if one.package == name and _holds(one.versions, version)), None)
+            name, version = normalized(package.name), Version.parse(pin[1]) if pin is not None else None
+            row = next((one for one in rows if one.package == name and _is_gone(one, version)), None)
             if row is not None:
                 yield stop(
                     faults.FRAMEWORK_VERSION,
-                    f"PyPI has no {package.name} {pin[1]}",
+                    f"PyPI has no {package.name} {pin[1]}" if pin is not None else f"PyPI has no {package.name}",
                     package_subject(package),
                     impact="The build stops with 'No matching distribution found'.",
                     fix=f"Pin a release of {package.name} that exists.",
@@ -87,8 +87,9 @@ def release_gone(ground: Ground) -> Iterator[Finding]:
                 return
 
 
-def _holds(versions: str, version: Version) -> bool:
-    return VersionSpec.parse(versions).holds(version)
+def _is_gone(row: GoneRelease, pin: Version | None) -> bool:
+    """True for a release that there is not, and for any of a package that there is not at all."""
+    return not row.versions or (pin is not None and VersionSpec.parse(row.versions).holds(pin))
 
 
 def _left_behind(name: str, python: Version) -> bool:

@@ -272,13 +272,19 @@ class IndexLacks:
     sources: tuple[str, ...]
 
 
-@table("image/retired_packages.csv", "package")
+@table("image/retired_packages.csv", "package", stops=("build", "import"))
 @record
 class RetiredPackage:
-    """A name of the default index under which a package only raises an error."""
+    """A name of the default index under which there is no package to use: at all, or `since` a release of it.
+
+    It `stops` the build, or the program at its import.
+    """
 
     package: str
-    instead: str
+    since: Version | None
+    because: str
+    stops: str
+    instead: str | None
     sources: tuple[str, ...]
 
 

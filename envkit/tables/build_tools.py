@@ -118,7 +118,7 @@ class GoneRelease:
     """Releases of a package that the default index no longer has, or never had."""
 
     package: str
-    versions: str
+    versions: str  # blank: all
     sources: tuple[str, ...]
 
 

@@ -147,6 +147,21 @@ class GoneScript:
     sources: tuple[str, ...]
 
 
+@table("image/gone_dependencies.csv", "repository")
+@record
+class GoneDependency:
+    """A repository that the programs of a project on GitHub clone when they set it up, and that was removed.
+
+    A `variable` of the environment names another one.
+    """
+
+    repository: str
+    programs: tuple[str, ...]
+    variable: str
+    address: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_programs.csv", "program", "option")
 @record
 class GoneProgram:
