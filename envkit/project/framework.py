@@ -24,6 +24,7 @@ from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen, python_allowed
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
+from envkit.project.places import is_pytorch
 from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
@@ -208,7 +209,16 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
         too_old = refused.relation == "gpu-on-driver" and not is_driver_too_new(query)
         yield replace(found, remedy=newer_driver(query)) if too_old else found
         return
-    yield _told(problem, subject)
+    yield _told(_asked_of_index(problem, wanted), subject)
+
+
+def _asked_of_index(problem: Problem, wanted: Wanted) -> Problem:
+    """What is not known of a package that the file takes from somebody's own index: only that index can tell."""
+    place = next(filter(_has_own_builds, wanted.places.split()), "") if wanted.tool == "pip" else ""
+    if not place or problem.status is not Status.UNKNOWN:
+        return problem
+    command = f"python -m pip index versions {wanted.package} --index-url {place}"
+    return replace(problem, fix=f"It is not known what {place} has. To list its releases: {command}")
 
 
 def _told(problem: Problem, subject: str) -> Finding:
@@ -233,11 +243,20 @@ def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict
 
 
 def _asked(wanted: Wanted, query: Query) -> Iterator[Constraint]:
-    """The constraints that the target has for a package; conda provides what the system would have to have."""
+    """The constraints that the target has for a package; conda provides what the system would have to have.
+
+    An index of somebody else may have the release for another system than the known packages are for.
+    """
+    elsewhere = wanted.tool == "conda" or any(map(_has_own_builds, wanted.places.split()))
     for constraint in CONSTRAINTS:
-        brought = wanted.tool == "conda" and constraint.relation in _OF_THE_SYSTEM
+        brought = elsewhere and constraint.relation in _OF_THE_SYSTEM
         if not brought and constraint.asks(query) is not None:
             yield constraint
+
+
+def _has_own_builds(place: str) -> bool:
+    """Whether an address is neither an index of PyTorch nor, as far as it tells, a mirror of the default one."""
+    return "/simple" not in place and not is_pytorch(place)
 
 
 def _from_pytorch(wanted: Wanted, have: Chosen) -> bool:
