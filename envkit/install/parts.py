@@ -61,10 +61,10 @@ def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
 def _packages(release: Version) -> str:
     """Which packages of a release install no driver, and which do."""
     ending = f"-{release.release(2)}".replace(".", "-")
-    compiler = f"cuda-nvcc{ending} has the compiler, " if release >= limit("nvcc-package") else ""
+    compiler = f"cuda-nvcc{ending} for the compiler, " if release >= limit("nvcc-package") else ""
     return (
-        f"{compiler}cuda-toolkit{ending} the whole toolkit, neither with a driver; cuda, cuda{ending}, and "
-        "cuda-drivers also install a driver, which breaks CUDA in WSL"
+        f"{compiler}cuda-toolkit{ending} for the whole toolkit; cuda, cuda{ending}, and cuda-drivers also install a "
+        "driver, which breaks CUDA in WSL"
     )
 
 
