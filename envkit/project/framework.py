@@ -82,7 +82,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
             loser = framework_title(build.framework)
             impact = f"Unless the system has {needed}, {loser} reports a missing library and runs on the CPU."
-            remedy = Remedy(_of_same_majors(build, other, query))
+            remedy = Remedy(_that_go_together(build, other, have, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
@@ -90,21 +90,26 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
     return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
 
 
-def _of_same_majors(build: FrameworkBuild, other: FrameworkBuild, query: Query) -> str:
-    """The nearest releases of each of two frameworks that go with the CUDA and cuDNN of the other."""
+def _that_go_together(build: FrameworkBuild, other: FrameworkBuild, have: Chosen, query: Query) -> str:
+    """The nearest release of each of two frameworks with which the first can load what the second brings."""
     ways = []
-    for one, fixed in ((build, other), (other, build)):
-        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and _same_majors(row, fixed)]
+    for one, serves in ((build, lambda row: _serves(row, other)), (other, lambda row: _serves(build, row))):
+        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and serves(row)]
         later = next((row for row in rows if row.version > one.version), None)
         near = later or next((row for row in reversed(rows) if row.version < one.version), None)
-        ways += [near.package] if near is not None and near.package else []
+        if near is not None and near.package:
+            beside = [line for line in near.companions if have.item_of(line.partition("==")[0]) is not None]
+            ways.append(near.package + (f" with {series(beside)}" if beside else ""))
     return f"Use {series(ways, 'or')}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
 
 
-def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
-    if build.cuda is None or other.cuda is None or build.cuda.major != other.cuda.major:
+def _serves(loads: FrameworkBuild, brings: FrameworkBuild) -> bool:
+    """Whether a build can load another's libraries: the same CUDA major, and a cuDNN as new as that it is made with."""
+    if loads.cuda is None or brings.cuda is None or loads.cuda.major != brings.cuda.major:
         return False
-    return build.cudnn is not None and other.cudnn is not None and build.cudnn.major == other.cudnn.major
+    if loads.cudnn is None or brings.cudnn is None or loads.cudnn.major != brings.cudnn.major:
+        return False
+    return brings.cudnn.release(2) >= loads.cudnn.release(2)
 
 
 def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, query: Query) -> Finding:
