@@ -57,7 +57,9 @@ def _ways(cuda: Version | None, driver: Version, matrix: Matrix) -> str:
     if cuda is None or own is None or floor is None:
         return "Update the host driver, or use an older tag of the image."
     row = next((row for row in matrix.toolkits if row.version == cuda), None)
-    branches = [str(branch) for branch in (row.compat_branches or () if row is not None else ()) if branch < floor.major]
+    branches = [
+        str(branch) for branch in (row.compat_branches or () if row is not None else ()) if branch < floor.major
+    ]
     with_compat = f" (on data center GPUs, branch {series(branches, 'or')} also does)" if branches else ""
     return f"Update the host driver to {floor} or newer{with_compat}, or use a tag for CUDA {own.release(2)} or older."
 

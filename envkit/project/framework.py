@@ -93,8 +93,12 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
 def _that_go_together(build: FrameworkBuild, other: FrameworkBuild, have: Chosen, query: Query) -> str:
     """The nearest release of each of two frameworks with which the first can load what the second brings."""
     ways = []
-    for one, serves in ((build, lambda row: _serves(row, other)), (other, lambda row: _serves(build, row))):
-        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and serves(row)]
+    for one in (build, other):
+        rows = [
+            row
+            for row in query.knowledge.tables.builds(one.framework)
+            if row.on_pypi and (_serves(row, other) if one is build else _serves(build, row))
+        ]
         later = next((row for row in rows if row.version > one.version), None)
         near = later or next((row for row in reversed(rows) if row.version < one.version), None)
         if near is not None and near.package:

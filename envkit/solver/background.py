@@ -13,8 +13,8 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
-from envkit.compat.software import cudnn_rules_out
 from envkit.compat.package_wheels import has_wheel, wheels_of
+from envkit.compat.software import cudnn_rules_out
 from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
