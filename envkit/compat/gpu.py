@@ -154,7 +154,15 @@ _TOOLKIT_ORDER = list(ToolkitMatch)
 
 def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> ToolkitMatch:
     """How a CUDA version or release line knows a GPU: the best of its toolkits, UNKNOWN for an unlisted CUDA."""
-    return best_match(gpu, toolkits_of(cuda, tables))
+    return best_match(gpu, _alike(cuda, tables))
+
+
+def _alike(cuda: Version, tables: Tables) -> tuple[Toolkit, ...]:
+    """The toolkits of a CUDA version; of its release line where it is a build that was published in no toolkit.
+
+    NVIDIA's images have such early builds (11.0.167), and the builds of one line know the same GPUs.
+    """
+    return toolkits_of(cuda, tables) or toolkits_of(cuda.release(2), tables)
 
 
 def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
@@ -176,7 +184,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     libraries (cuBLAS, cuDNN) of a toolkit older than the GPU hold no code for it, so it counts as not runnable.
     """
     label = called(name, gpu)
-    sources = sources_of(toolkits_of(cuda, tables))
+    sources = sources_of(_alike(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:
         return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} can compile for {label}", sources)

@@ -264,6 +264,11 @@ def gpu_on_cudnn(
     return Verdict("gpu-on-cudnn", "fail", detail, sources)
 
 
+def cudnn_rules_out(gpu: ComputeCapability, build: FrameworkBuild, tables: Tables) -> bool:
+    """Whether the cuDNN that a build was made for certainly has no kernels for a GPU, wherever it comes from."""
+    return build.cudnn is not None and gpu_on_cudnn(gpu, build.cudnn, build.cuda, tables).status == "fail"
+
+
 def _came_with_later_cuda(cudnn: Version, cuda: Version, gpu: ComputeCapability, tables: Tables) -> CudnnRelease | None:
     """The first build of a cuDNN's major that lists a GPU, where none for this CUDA major or an older one does.
 

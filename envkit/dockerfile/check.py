@@ -81,7 +81,7 @@ def check_dockerfile(
         findings += cuda_targets(found.cuda, found, request, matrix, unused=unused)
     elif not unused:
         findings += _targets_unknown(found, request)
-    findings += container_targets(found, request)
+    findings += container_targets(found, request, matrix)
     of_conda = _beside_the_system(found)
     if of_conda is not None:
         findings += cuda_targets(of_conda, found, request, matrix)

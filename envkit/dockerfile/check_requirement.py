@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.containers.image_requirements import brand_of, requirement_met
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.driver import reported_cuda
+from envkit.compat.driver import driver_floors, reported_cuda
 from envkit.compat.image_driver import image_admits
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.contents import Contents
@@ -46,8 +47,21 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
             f"driver {driver} does not meet the image's requirement: NVIDIA_REQUIRE_CUDA={asked}",
             subject,
             impact=f"The container does not start: unsatisfied condition: {asked}.",
-            remedy=Remedy("Update the host driver, or use an older tag of the image."),
+            remedy=Remedy(_ways(row.cuda if row is not None else None, driver, matrix)),
         )
+
+
+def _ways(cuda: Version | None, driver: Version, matrix: Matrix) -> str:
+    """Which drivers an image of a CUDA version admits, and which images the driver does."""
+    own, floor = reported_cuda(driver, matrix), driver_floors(cuda, matrix).native if cuda is not None else None
+    if cuda is None or own is None or floor is None:
+        return "Update the host driver, or use an older tag of the image."
+    row = next((row for row in matrix.toolkits if row.version == cuda), None)
+    branches = [
+        str(branch) for branch in (row.compat_branches or () if row is not None else ()) if branch < floor.major
+    ]
+    with_compat = f" (on data center GPUs, branch {series(branches, 'or')} also does)" if branches else ""
+    return f"Update the host driver to {floor} or newer{with_compat}, or use a tag for CUDA {own.release(2)} or older."
 
 
 def _expression_met(expression: str, driver: Version, request: Request, matrix: Matrix) -> bool | None:

@@ -12,9 +12,10 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
 from envkit.compat.driver import driver_floors, driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_driver
-from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
+from envkit.compat.gpu import ToolkitMatch, cuda_match, gpu_runs_build, gpu_runs_cuda, target_span
 from envkit.compat.pythons import python_has_wheel
 from envkit.compat.verdict import Verdict
+from envkit.dockerfile.base import Base
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import Held
@@ -27,6 +28,7 @@ from envkit.tables.rows import FrameworkBuild
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_NVIDIAS = "nvcr.io/nvidia/"
 _FAILS_INSIDE = "The container starts, but CUDA fails inside it: the driver is too old."
 _IMPACTS = {
     True: "The container does not start.",
@@ -43,9 +45,10 @@ def driver_targets(found: Contents, request: Request, matrix: Matrix) -> Iterato
         yield from_verdict(fault, verdict, subject, "No image can use the GPU with this driver.", fault.fix)
 
 
-def container_targets(found: Contents, request: Request) -> Iterator[Finding]:
-    """The named GPUs that are older than those of one of NVIDIA's monthly containers."""
+def container_targets(found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """The named GPUs that one of NVIDIA's monthly containers is not made for: older ones, and those that came later."""
     base = found.base
+    yield from _later_gpus(base, request, matrix)
     row = gpus_of_month(base.repository, base.tag)
     if row is None:
         return
@@ -57,6 +60,28 @@ def container_targets(found: Contents, request: Request) -> Iterator[Finding]:
             fix = "Use a newer GPU, or an image of the framework's own project."
             subject = subject_of(base.line, base.image)
             yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, "It uses the CPU, or stops.", fix)
+
+
+def _later_gpus(base: Base, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """The named GPUs that came after a container of NVIDIA, whose kernels for older ones of their kind run on them."""
+    own = base.own
+    if own is None or own.cuda is None or not base.repository.startswith(_NVIDIAS):
+        return
+    for gpu in request.gpus:
+        first = target_span(gpu.compute_capability, matrix)[0]
+        if first is None or cuda_match(gpu.compute_capability, own.cuda, matrix) is not ToolkitMatch.BINARY:
+            continue
+        rows = [row for row in matrix.framework_images if row.repository == own.repository and row.flavor == own.flavor]
+        newer = min((row.tag for row in rows if row.cuda is not None and row.cuda >= first), default="")
+        detail = f"the container's CUDA {own.cuda} predates {gpu}; CUDA {first} is the first that compiles for it"
+        fix = f"Use a container with CUDA {first} or newer" + (f": {own.repository}:{newer}." if newer else ".")
+        yield from_verdict(
+            faults.GPU_UNKNOWN_TO_CUDA,
+            Verdict("gpu-runs-cuda", "warn", detail, own.sources),
+            subject_of(base.line, base.image),
+            "It may say that the GPU is not yet supported; kernels for older GPUs of its kind run on it at best.",
+            fix,
+        )
 
 
 def _unsupported(request: Request, matrix: Matrix) -> Iterator[Verdict]:

@@ -117,14 +117,33 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], 
     return next(fitting, "")
 
 
-def together(clash: Clash) -> str:
-    """The remedy for a clash, by the release of its package that goes with the other requirements."""
+def together(clash: Clash, packages: Iterable[Package] = ()) -> str:
+    """The remedy for a clash, by the release of its package that goes with the other requirements, the `packages`."""
     if not clash.release:
-        needs = clash.needs and f"Use {clash.needs}, which {clash.package.name}{clash.package.spec} requires."
-        return needs or "Use releases that were built for each other."
+        return _what_it_needs(clash, packages) or "Use releases that were built for each other."
     extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
     named = f"{clash.package.name}{extras}=={clash.release}"
     return f"Use {named}, the newest release that matches the other requirements, or change those."
+
+
+def _what_it_needs(clash: Clash, packages: Iterable[Package]) -> str:
+    """What a package requires of torch or another, with the releases of the rest that go with that then."""
+    needed = requirement_of(clash.needs) if clash.needs else None
+    if needed is None:
+        return ""
+    own, name = releases_of(clash.package), normalized(clash.package.name)
+    newest = own[-1].version if own and own[-1] == _known(clash.package, lambda _: True)[-1] else ""
+    known = f"; no newer {name} than {newest} is known" if newest else ""
+    beside = {needed.package: (clash.needs, needed.spec)}
+    rest = [one for one in packages if normalized(one.name) in TIED_TO_TORCH and normalized(one.name) != name]
+    moved = [
+        f"{one.name}=={fitting}"
+        for one in rest
+        if _agrees(one, beside).status == "fail"
+        and (fitting := next(fitting_beside(_known(one, lambda _: True), beside), ""))
+    ]
+    others = f", with {series(moved)}" if moved else ""
+    return f"Use {clash.needs}, which {clash.package.name}{clash.package.spec} requires{others}{known}."
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:

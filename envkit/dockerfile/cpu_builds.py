@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TORCH = "torch"
 _PYTORCH = "pytorch"
 _PADDLE = "paddlepaddle"
-_FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old wheels
+_FOR_GPUS = regex(r"/linux/gpu/?(?: |$)|jetson-ai-lab\.\w{2,3}/jp\d")  # TensorFlow's old wheels, and those for Jetson
 
 
 def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:

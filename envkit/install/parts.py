@@ -17,6 +17,7 @@ from envkit.solver.model import NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
 from envkit.tables import Matrix
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.parts import PartListRow, PartRow, part_list, part_names, parts_of
 from envkit.tables.rows import Toolkit
@@ -52,8 +53,18 @@ def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
     raise EnvkitError(
         f"--components: parts of CUDA {chosen.version} cannot be installed separately: its runfile installs the whole "
         "toolkit or nothing, and envkit knows no separate archives for it.",
-        "Omit --components, use NVIDIA's package repositories (which split every release into packages), or choose a "
-        f"release with parts: {', '.join(_releases())}.",
+        "Omit --components, use NVIDIA's package repositories, which split every release into packages "
+        f"({_packages(chosen.release)}), or choose a release with parts: {', '.join(_releases())}.",
+    )
+
+
+def _packages(release: Version) -> str:
+    """Which packages of a release install no driver, and which do."""
+    ending = f"-{release.release(2)}".replace(".", "-")
+    compiler = f"cuda-nvcc{ending} for the compiler, " if release >= limit("nvcc-package") else ""
+    return (
+        f"{compiler}cuda-toolkit{ending} for the whole toolkit; cuda, cuda{ending}, and cuda-drivers also install a "
+        "driver, which breaks CUDA in WSL"
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.conda import last_of_channel
+from envkit.compat.conda import channel_build, last_of_channel
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish
@@ -18,6 +20,7 @@ from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild, framework_title
 
 _FRAMEWORK = "pytorch"
+_TOOLKIT = "cudatoolkit"
 _CHOOSES = "pytorch-cuda"  # which CUDA the builds of the channel pytorch are for
 _UNSOLVED = "conda finds no solution."
 
@@ -27,9 +30,33 @@ def channel_findings(have: Chosen, query: Query) -> Iterator[Finding]:
     for wanted in have.builds:
         if wanted.tool == "conda" and have.python is not None:
             yield from _without_python(wanted, have.python, have.item_of(wanted.package), query)
+    if query.packages == WINDOWS:
+        yield from _toolkit_elsewhere(have)
     chooser = have.item_of(_CHOOSES)
     if chooser is not None and chooser.package.tool == "conda":
         yield from _chooser(chooser, have)
+
+
+def _toolkit_elsewhere(have: Chosen) -> Iterator[Finding]:
+    """A cudatoolkit on Windows, without the channel that PyTorch's own instructions take that release from."""
+    one = have.item_of(_TOOLKIT)
+    channels, cuda = (one.package.places.channels, Version.find(one.package.spec)) if one is not None else ((), None)
+    for wanted, build in have.meant if channels and cuda is not None else ():
+        row = channel_build(wanted.framework, build.version, cuda) if wanted.tool == "conda" else None
+        missing = [channel for channel in row.channels if channel not in channels] if row is not None else []
+        if one is None or row is None or not missing:
+            continue
+        yield finding(
+            faults.NOT_JUDGED,
+            Status.UNKNOWN,
+            f"it is not known whether the channels {series(channels)} have {_TOOLKIT} {cuda} for Windows",
+            subject_of(one),
+            remedy=Remedy(
+                f"PyTorch's own instructions take it from {series(missing)}: add that channel, or use the pip wheel "
+                f"for CUDA {row.cuda}."
+            ),
+            sources=row.sources,
+        )
 
 
 def _without_python(wanted: Wanted, python: Version, one: Item | None, query: Query) -> Iterator[Finding]:

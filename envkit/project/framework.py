@@ -24,6 +24,7 @@ from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen, python_allowed
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
+from envkit.project.places import is_pytorch
 from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
@@ -81,7 +82,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
             loser = framework_title(build.framework)
             impact = f"Unless the system has {needed}, {loser} reports a missing library and runs on the CPU."
-            remedy = Remedy(_of_same_majors(build, other, query))
+            remedy = Remedy(_that_go_together(build, other, have, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
@@ -89,21 +90,30 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
     return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
 
 
-def _of_same_majors(build: FrameworkBuild, other: FrameworkBuild, query: Query) -> str:
-    """The nearest releases of each of two frameworks that go with the CUDA and cuDNN of the other."""
+def _that_go_together(build: FrameworkBuild, other: FrameworkBuild, have: Chosen, query: Query) -> str:
+    """The nearest release of each of two frameworks with which the first can load what the second brings."""
     ways = []
-    for one, fixed in ((build, other), (other, build)):
-        rows = [row for row in query.knowledge.tables.builds(one.framework) if row.on_pypi and _same_majors(row, fixed)]
+    for one in (build, other):
+        rows = [
+            row
+            for row in query.knowledge.tables.builds(one.framework)
+            if row.on_pypi and (_serves(row, other) if one is build else _serves(build, row))
+        ]
         later = next((row for row in rows if row.version > one.version), None)
         near = later or next((row for row in reversed(rows) if row.version < one.version), None)
-        ways += [near.package] if near is not None and near.package else []
+        if near is not None and near.package:
+            beside = [line for line in near.companions if have.item_of(line.partition("==")[0]) is not None]
+            ways.append(near.package + (f" with {series(beside)}" if beside else ""))
     return f"Use {series(ways, 'or')}." if ways else "Use releases for the same major versions of CUDA and cuDNN."
 
 
-def _same_majors(build: FrameworkBuild, other: FrameworkBuild) -> bool:
-    if build.cuda is None or other.cuda is None or build.cuda.major != other.cuda.major:
+def _serves(loads: FrameworkBuild, brings: FrameworkBuild) -> bool:
+    """Whether a build can load another's libraries: the same CUDA major, and a cuDNN as new as that it is made with."""
+    if loads.cuda is None or brings.cuda is None or loads.cuda.major != brings.cuda.major:
         return False
-    return build.cudnn is not None and other.cudnn is not None and build.cudnn.major == other.cudnn.major
+    if loads.cudnn is None or brings.cudnn is None or loads.cudnn.major != brings.cudnn.major:
+        return False
+    return brings.cudnn.release(2) >= loads.cudnn.release(2)
 
 
 def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, have: Chosen, query: Query) -> Finding:
@@ -208,7 +218,16 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
         too_old = refused.relation == "gpu-on-driver" and not is_driver_too_new(query)
         yield replace(found, remedy=newer_driver(query)) if too_old else found
         return
-    yield _told(problem, subject)
+    yield _told(_asked_of_index(problem, wanted), subject)
+
+
+def _asked_of_index(problem: Problem, wanted: Wanted) -> Problem:
+    """What is not known of a package that the file takes from somebody's own index: only that index can tell."""
+    place = next(filter(_has_own_builds, wanted.places.split()), "") if wanted.tool == "pip" else ""
+    if not place or problem.status is not Status.UNKNOWN:
+        return problem
+    command = f"python -m pip index versions {wanted.package} --index-url {place}"
+    return replace(problem, fix=f"It is not known what {place} has. To list its releases: {command}")
 
 
 def _told(problem: Problem, subject: str) -> Finding:
@@ -233,11 +252,20 @@ def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict
 
 
 def _asked(wanted: Wanted, query: Query) -> Iterator[Constraint]:
-    """The constraints that the target has for a package; conda provides what the system would have to have."""
+    """The constraints that the target has for a package; conda provides what the system would have to have.
+
+    An index of somebody else may have the release for another system than the known packages are for.
+    """
+    elsewhere = wanted.tool == "conda" or any(map(_has_own_builds, wanted.places.split()))
     for constraint in CONSTRAINTS:
-        brought = wanted.tool == "conda" and constraint.relation in _OF_THE_SYSTEM
+        brought = elsewhere and constraint.relation in _OF_THE_SYSTEM
         if not brought and constraint.asks(query) is not None:
             yield constraint
+
+
+def _has_own_builds(place: str) -> bool:
+    """Whether an address is neither an index of PyTorch nor, as far as it tells, a mirror of the default one."""
+    return "/simple" not in place and not is_pytorch(place)
 
 
 def _from_pytorch(wanted: Wanted, have: Chosen) -> bool:

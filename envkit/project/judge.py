@@ -177,7 +177,7 @@ def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
             impact=_UNTESTED if tested else "The installer rejects these requirements, or the import fails.",
-            remedy=Remedy(together(clash)),
+            remedy=Remedy(together(clash, [one.package for one in have.items])),
             sources=verdict.sources,
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit.base.platforms import JETSON
 from envkit.base.versions import Version
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Wish, package_release
 from envkit.dockerfile.wanted import Problem
 from envkit.solver.candidates import LEVEL_ORDER, passing
+from envkit.solver.jetson import as_server
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.tables.rows import FrameworkBuild
@@ -51,8 +53,11 @@ def _named_by(wanted: Wanted, build: FrameworkBuild) -> bool:
 def _usable(wanted: Wanted, query: Query) -> Iterator[FrameworkBuild]:
     """The builds that may take the place of the wanted one; one that is named by a suffix, from the index that has it.
 
-    The tables hold a build that the default index has too as that one's.
+    The tables hold a build that the default index has too as that one's. A Jetson takes none of them: the wheels for
+    Arm are made for servers.
     """
+    if query.request.platform == JETSON and as_server(query.request) is None:
+        return
     rows = query.knowledge.tables.builds(wanted.framework) if wanted.suffix else ()
     places = {row.cuda: row.index_url for row in rows if row.index_url}
     for build in passing(query, FrameworkRequest(wanted.framework)):

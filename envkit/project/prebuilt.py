@@ -36,11 +36,13 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
         return None
     place = place_of(query.packages, query.request.architecture)
     row = prebuilt_for(rows, torch, cuda, place, have.python) if cuda is not None else None
+    other = prebuilt_for(every, torch, cuda, place, have.python) if cuda is not None else None
+    if (nearest := row or other) is not None and _needs_newer_glibc(nearest, query):
+        return _compiled(nearest, package, spec, query)
     if row is not None:
         made = f"PyTorch {row.torch} and CUDA {row.cuda}"
         command = f"python -m pip install {install_words(row, have.python)}"
         return Remedy(f"The {package} project has a wheel for {made}. To install it: {command}")
-    other = prebuilt_for(every, torch, cuda, place, have.python) if cuda is not None else None
     if other is not None:
         command = f"python -m pip install {install_words(other, have.python)}"
         made = f"PyTorch {torch} and CUDA {cuda}"
@@ -52,6 +54,21 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
     nvcc = f"CUDA {cuda}'s nvcc" if cuda else "the nvcc of PyTorch's own CUDA"
     only = _others([row for row in rows if place in row.places], torch)
     return Remedy(f"envkit knows of no wheel from its project for {wanted}{only or ':'} compile {package} with {nvcc}.")
+
+
+def _needs_newer_glibc(row: PrebuiltWheels, query: Query) -> bool:
+    return row.min_glibc is not None and query.glibc is not None and query.glibc < row.min_glibc
+
+
+def _compiled(row: PrebuiltWheels, package: str, spec: str, query: Query) -> Remedy:
+    """The build from source, where the system's glibc is too old for the wheel that there is."""
+    where = query.system.title if query.system is not None else "the target"
+    setup = f"; {row.forced_by} keeps its setup from downloading that wheel" if row.forced_by else ""
+    command = f"{row.forced_by} python -m pip install --no-build-isolation {package}{spec}".strip()
+    return Remedy(
+        f"The project's wheel for PyTorch {row.torch} needs glibc {row.min_glibc}, and {where} has {query.glibc}: use "
+        f"a newer system or a container with one, or compile {package} there{setup}: {command}"
+    )
 
 
 def _torch_of(have: Chosen) -> tuple[Version | None, Version | None]:

@@ -14,6 +14,7 @@ from envkit.base.versions import Version
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
 from envkit.compat.package_wheels import has_wheel, wheels_of
+from envkit.compat.software import cudnn_rules_out
 from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
@@ -224,7 +225,8 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
 
     def runs(build: FrameworkBuild) -> bool:
         own = build.cuda is not None and cuda_match(capability, build.cuda, tables).runs is not False
-        return own and code_match(capability, build.sass, build.ptx) in _RUNS
+        code = own and code_match(capability, build.sass, build.ptx) in _RUNS
+        return code and not cudnn_rules_out(capability, build, tables)
 
     if not known:
         yield from _last_for_gpu(one, gpu)

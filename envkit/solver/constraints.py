@@ -223,12 +223,15 @@ def _no_code(query: Query, build: FrameworkBuild) -> Verdict:
 
 
 def _kernels(query: Query, build: FrameworkBuild) -> bool | None:
-    """Whether the build's own cuDNN, or the one that it was made for where its CUDA is not known, has the kernels."""
-    if build.cudnn is None or not has_own_cudnn(build):
+    """Whether the build's own cuDNN, or the one that it was made for where its CUDA is not known, has the kernels.
+
+    Of the system's cuDNN only what is certain counts: that none for the build's CUDA has them.
+    """
+    if build.cudnn is None or build.cpu_only:
         return True
     known = query.knowledge.cudnn_on_gpu
     answers = {known(gpu.compute_capability, build.cudnn, build.cuda) for gpu in query.request.gpus}
-    return False if "fail" in answers else None if "unknown" in answers else True
+    return False if "fail" in answers else None if "unknown" in answers and has_own_cudnn(build) else True
 
 
 def _no_kernels(query: Query, build: FrameworkBuild) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from envkit._startup.records import record, types_of
 from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
-from envkit.compat.software import gpu_on_cudnn
+from envkit.compat.software import cudnn_rules_out
 from envkit.tables import Matrix
 from envkit.tables.browse import NONE
 from envkit.tables.rows import FrameworkBuild, GpuModel
@@ -73,6 +73,6 @@ def runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -
     code = code_match(capability, build.sass, build.ptx, build.min_compute_capability)
     if known is False or code is CodeMatch.NONE:
         return False
-    if build.cudnn is not None and gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status == "fail":
+    if cudnn_rules_out(capability, build, matrix):
         return False
     return None if known is None or code is CodeMatch.UNKNOWN else True

@@ -49,6 +49,9 @@ def _for_request(look: str, words: RequestWords) -> str:
 
 def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> RequestError:
     """The error for a GPU of this name, which is none of NVIDIA's or none of the known `names`."""
+    old = next(_rows("old-gpu", name), None)
+    if old is not None:
+        return RequestError(f"{option}: {name!r} is a GPU of {old.title}.", old.look)
     row = next(_rows("gpu", name), None)
     if row is None:
         return RequestError.unknown_value(option, name, dict.fromkeys(names), "envkit matrix gpus")

@@ -46,7 +46,7 @@ def _on_driver(words: RequestWords, platform: str, tables: Tables) -> Iterator[s
     verdict = driver_runs_cuda(driver, cuda, tables, platform=platform)
     reported = reported_cuda(driver, tables, platform)
     if verdict.status != DriverVerdict.NATIVE.value:
-        newest = f"; the newest CUDA that it knows is {reported}" if reported is not None else ""
+        newest = f"; the newest CUDA that driver {driver} knows is {reported}" if reported is not None else ""
         yield f"{verdict.detail}{newest}"
 
 

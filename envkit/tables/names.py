@@ -44,14 +44,14 @@ class FreeThreaded:
     sources: tuple[str, ...]
 
 
-@table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu", "architecture"))
+@table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu", "old-gpu", "architecture"))
 @record
 class NotCovered:
     """One name that is known not to be covered; `instead` is the framework that it runs on, or its vendor's page."""
 
     kind: str
     pattern: str  # of the whole name in lower case
-    title: str  # the software, or the vendor of a GPU
+    title: str  # the software, the vendor of a GPU, or the generation of an old one
     instead: str
     compiled: bool  # the software holds code for GPUs of its own
     look: str = ""  # what is known of it, and where to look

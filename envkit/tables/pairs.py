@@ -121,6 +121,8 @@ class PrebuiltWheels:
     places: tuple[str, ...]  # linux, linux-aarch64, windows
     pythons: tuple[Version, ...]  # none: not known
     install: str  # what pip is told; {cp} and {python} stand for a Python as cp312 and as 312
+    min_glibc: Version | None  # that they ask for; None: not known
+    forced_by: str  # the variable by which its setup compiles where it would fetch such a wheel
     sources: tuple[str, ...]
 
 

@@ -150,8 +150,7 @@ class Oracle:
                 yield "last-driver"
             if not self.code_ok(question, build, gpu.compute_capability):
                 yield "code"
-            own = build.bundles_cuda or build.cuda is None
-            if build.cudnn is not None and own and not self.cudnn_knows(build, gpu.compute_capability):
+            if build.cudnn is not None and not self.cudnn_knows(build, gpu.compute_capability):
                 yield "cudnn"
 
     def whole_line_fails(self, question: Question, cuda: Version | None) -> bool:

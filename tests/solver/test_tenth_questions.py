@@ -71,5 +71,5 @@ def test_the_cuda_that_a_driver_was_made_for(words: tuple[str, ...], own: str) -
 def test_a_gpu_above_all_that_pytorch_has_code_for_is_warned_of_in_vain() -> None:
     told = _told("--framework", "pytorch==2.9.1", "--gpu", "NVIDIA GB10", "--driver", "580.95.05")
     assert "https://download.pytorch.org/whl/cu130" in told
-    assert "code for 12.0 runs on 12.1, so its builds for CUDA 12.8 and 13.0 do" in told
+    assert "code for 12.0 runs on 12.1, so its builds for CUDA 12.8, 12.9, and 13.0 do" in told
     assert "warns that" not in _told("--framework", "pytorch==2.9.1", "--gpu", "GeForce RTX 5090")

@@ -68,6 +68,14 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("patchelf --clear-execstack torch/lib/libtorch_cpu.so"),
             ),
         )
+    if seen(environment, _ID, "numba-toolkit"):
+        return Remedy(
+            "Numba finds a CUDA toolkit of a release that it does not support, and then knows no GPU: install another "
+            f"toolkit, or another Numba. CUDA 11 from {limit('numba-toolkit')} on goes with Numba "
+            f"{limit('numba-of-toolkit')} and newer, and CUDA 12 with {limit('numba-of-cuda-12')} and newer. Which "
+            "toolkit it finds:",
+            (fixed("python -m numba -s"),),
+        )
     importer = named(seen(environment, _ID, "detail-importer"), "package")
     if importer:
         package = importer.replace("_", "-")
@@ -104,7 +112,8 @@ def _numba(side: str, numpy: str) -> Remedy:
 _AGES = Fault(
     _ID,
     "A package was written for a different release of a library that it uses",
-    impact="The import or the build stops at a name that the installed release does not have; the driver is fine.",
+    impact="The import, the build, or the first call stops at what the installed release does not have; the driver is "
+    "fine.",
     remedy=_of_one_time,
 )
 
