@@ -36,10 +36,10 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
     owns = possible(environment, matrix)
     if any("cmake" in line for line in given.commands) and (last := _last_toolkit(owns, matrix)):
         return Remedy(
-            f"This GPU is too old for programs of today: CUDA {last} is the last toolkit that compiles for it, and "
-            "builds for a newer CUDA have no kernels for it, whatever is reinstalled. Use the program's CPU mode "
-            "without its CUDA part, or a newer GPU. An old release of the program whose notes list this GPU may still "
-            "run, and so may one whose source that toolkit compiles: these commands are for that.",
+            f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels for "
+            "it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it; it has "
+            "to list this GPU. Most programs of today have none: then leave the CUDA part out and use the program's "
+            "CPU mode, or use a newer GPU. The commands are for a source that this toolkit still compiles.",
             given.steps,
         )
     if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
@@ -51,12 +51,16 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
 
 
 def _last_toolkit(owns: list[ComputeCapability], matrix: Matrix) -> Version | None:
-    """The last CUDA that compiles for the newest of these GPUs, where toolkits have ended with all of them."""
+    """The last CUDA that compiles for the newest of these GPUs, where all builds of today are for later ones."""
     from envkit.compat.gpu import target_span
 
     lasts = [target_span(own, matrix)[1] for own in owns]
     known = [last for last in lasts if last is not None]
-    return max(known) if known and len(known) == len(lasts) and left_out(owns, matrix) else None
+    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None]
+    newest = max((build.version for build in builds), default=None)
+    oldest = min((build.cuda for build in builds if build.cuda and build.version == newest), default=None)
+    ended = bool(known) and oldest is not None and max(known) < oldest
+    return max(known) if ended and len(known) == len(lasts) else None
 
 
 def possible(environment: Environment, matrix: Matrix) -> list[ComputeCapability]:
