@@ -36,8 +36,8 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
     owns = possible(environment, matrix)
     if any("cmake" in line for line in given.commands) and (last := _last_toolkit(owns, matrix)):
         return Remedy(
-            f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels for "
-            "it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it; it has "
+            f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels "
+            "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it; it has "
             "to list this GPU. Most programs of today have none: then leave the CUDA part out and use the program's "
             "CPU mode, or use a newer GPU. The commands are for a source that this toolkit still compiles.",
             given.steps,
@@ -51,15 +51,13 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
 
 
 def _last_toolkit(owns: list[ComputeCapability], matrix: Matrix) -> Version | None:
-    """The last CUDA that compiles for the newest of these GPUs, where all builds of today are for later ones."""
+    """The last CUDA that compiles for the newest of these GPUs, where programs have no builds for it any more."""
     from envkit.compat.gpu import target_span
 
     lasts = [target_span(own, matrix)[1] for own in owns]
     known = [last for last in lasts if last is not None]
-    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None]
-    newest = max((build.version for build in builds), default=None)
-    oldest = min((build.cuda for build in builds if build.cuda and build.version == newest), default=None)
-    ended = bool(known) and oldest is not None and max(known) < oldest
+    newest = max(row.release.major for row in matrix.toolkits)
+    ended = bool(known) and max(known).major < newest - 1  # programs still have builds for the major before the newest
     return max(known) if ended and len(known) == len(lasts) else None
 
 
