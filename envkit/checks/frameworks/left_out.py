@@ -37,8 +37,8 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
     if any("cmake" in line for line in given.commands) and (last := _last_toolkit(owns, matrix)):
         return Remedy(
             f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels "
-            "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it; it has "
-            "to list this GPU. Most programs of today have none: then leave the CUDA part out and use the program's "
+            "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it "
+            "if it lists this GPU. Most programs of today have none: then leave the CUDA part out and use its "
             "CPU mode, or use a newer GPU. The commands are for a source that this toolkit still compiles.",
             given.steps,
         )
