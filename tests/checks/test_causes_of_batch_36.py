@@ -29,7 +29,7 @@ _PROCEDURE = "DLL load failed while importing {}: The specified procedure could 
         ("arch-dropped-by-framework", f"Notebook with a GTX 560M, torch: CUDA error: {_NO_IMAGE}"),
         (
             "container-no-gpu-injected",
-            f"docker run --gpus all app nvidia-smi is fine.\n$ docker run $MOUNTS -it \\\n  app nvidia-smi\n{_NO_LIBCUDA}",
+            f"docker run --gpus all app is fine.\n$ docker run $MOUNTS -it \\\n  app nvidia-smi\n{_NO_LIBCUDA}",
         ),
         ("cpu-only-wheel", f'ollama: {_RUNNERS}\nmsg="inference compute" id=GPU-0 library=cuda variant=v12'),
         ("cpu-lacks-instructions", f"ollama in a VM with a Tesla T4: {_RUNNERS}"),
