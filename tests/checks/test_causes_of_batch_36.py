@@ -35,6 +35,10 @@ _PROCEDURE = "DLL load failed while importing {}: The specified procedure could 
         ("cpu-lacks-instructions", f"ollama in a VM with a Tesla T4: {_RUNNERS}"),
         ("mig-one-instance-visible", f"H100, MIG 1g.10gb slices: {_ASSERT}"),
         ("mig-one-instance-visible", "Ray only sees one GPU, the A100 has three MIG instances for Ray to use"),
+        (
+            "nix-without-driver",
+            "NixOS in WSL: Could not start dynamically linked executable: /usr/lib/wsl/lib/nvidia-smi",
+        ),
         ("nix-without-driver", f"nix-shell on Fedora with torch-bin: {_FALSE}"),
         ("slurm-gres-misconfigured", "slurm 23.11, AutoDetect=nvml in gres.conf: gpu_nvml.so is missing on the nodes"),
         (
@@ -64,6 +68,7 @@ def test_the_cause_is_named(cause: str, text: str) -> None:
         "device >= 0 && device < num_gpus is what I check in my kernel launcher, MIG is off",
         "Ray and MIG instances work: every worker has its own",
         "nix run of hello on Ubuntu in WSL works, nvidia-smi lists the RTX 3060",
+        "NixOS-WSL with nix-ld: /usr/lib/wsl/lib/nvidia-smi lists the RTX 3060",
         "gpu_nvml.so is there, AutoDetect=nvml finds all GPUs of the Slurm node",
         "sbatch --gpus=2 train.sh: Submitted batch job 12",
         "The ZED SDK 4 found CUDA 12.1, all is well",
@@ -88,6 +93,7 @@ def test_a_driver_that_still_has_the_gpu_did_not_drop_it() -> None:
         ("12", "--with-nvml"),
         ("13", "--gpus-per-node=N"),
         ("16", "names the board's JetPack"),
+        ("21", "programs.nix-ld.enable"),
         ("22", "LD_LIBRARY_PATH"),
         ("34", "lib/ollama"),
         ("35", "install the torch that it was built for"),
@@ -104,6 +110,7 @@ def test_the_remedy_contains_what_mended_the_case(number: str, words: str) -> No
         ("01", "nvidia-driver-470"),
         ("03", "export CUDA_VISIBLE_DEVICES=MIG-UUID"),
         ("11", "docker run --gpus all"),
+        ("21", "NIX_LD_LIBRARY_PATH=/usr/lib/wsl/lib"),
         ("22", "export LD_LIBRARY_PATH=/usr/lib/wsl/lib"),
     ],
 )

@@ -86,6 +86,20 @@ _NIX = "nix-without-driver"
 
 def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
     """In WSL, the folder of the driver has no other libraries in it."""
+    if seen(environment, _NIX, "wsl-smi"):
+        return Remedy(
+            "The file that is missing is not nvidia-smi but the loader that it names, which NixOS has nowhere: Windows "
+            "brings nvidia-smi as a program for other distributions. In the configuration of NixOS, set "
+            "wsl.useWindowsDriver = true; and programs.nix-ld.enable = true;, run nixos-rebuild switch, and log in "
+            "again. Then nvidia-smi runs with the WSL folder in the list of nix-ld, as below. Programs from nixpkgs do "
+            "not need nvidia-smi: they take the driver from the same folder in LD_LIBRARY_PATH. No driver has to be "
+            "installed in WSL.",
+            (
+                fixed("sudo nixos-rebuild switch"),
+                export("NIX_LD_LIBRARY_PATH", PATH("/usr/lib/wsl/lib")),
+                fixed("/usr/lib/wsl/lib/nvidia-smi"),
+            ),
+        )
     if seen(environment, _NIX, "detail-wsl"):
         return Remedy(
             "Programs from nixpkgs look for the driver where NixOS has it. In WSL, Windows puts its libraries into "
@@ -105,8 +119,9 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
 told_by_program(
     Fault(
         _NIX,
-        "A program from Nix does not find the driver of this distribution",
-        impact="It reports a missing libcuda.so.1 or a driver that is too old, while other programs use the GPU.",
+        "Nix and the driver's files do not find each other",
+        impact="A program from Nix reports a missing libcuda.so.1 or a driver that is too old, while other programs "
+        "use the GPU; or, on NixOS in WSL, the driver's own nvidia-smi does not start.",
         remedy=_through_nixgl,
     ),
     fix="Start the program through nixGL or nix-gl-host; in WSL, with /usr/lib/wsl/lib in LD_LIBRARY_PATH.",
