@@ -15,7 +15,7 @@ _GEFORCE = regex(
     r"(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|Gtx)[ -]?(?!\d000 ?[Ss]eries)(?!(?<=GT)2[0-9]{2}\b)"
     r"(?!(?:6[4-9][05]|7[6-9]0|90[67])0(?! ?GT))"  # AMD's numbers: an `RTX 6800 XT` is an RX
     r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
-    r"|super|S\b)?"
+    r"|super|S\b)?(?P<mobile>(?<=\d)MX?\b)?"
     r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
 )
 _BARE = regex(
@@ -120,7 +120,8 @@ def _geforces(text: Text, stated: Stated) -> Iterator[Clue]:
 def _geforce(line: str, match: re.Match[str]) -> Item:
     suffix = f" {match['suffix']}".upper().replace("TI", "Ti").replace("-", " ") if match["suffix"] else ""
     laptop = " Laptop GPU" if match["laptop"] else ""
-    return _gpu(f"GeForce {line} {match['number']}{suffix}{laptop}", match)
+    mobile = match.groupdict().get("mobile") or ""  # `GT 520M`: part of the number
+    return _gpu(f"GeForce {line} {match['number']}{mobile}{suffix}{laptop}", match)
 
 
 def _gpu(name: str, match: re.Match[str]) -> Item:

@@ -58,6 +58,15 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             "JetPack and is not exchanged alone: take other code, or flash the JetPack that the source names.",
             (fixed("dpkg -l libnvinfer*"),),
         )
+    if zed := seen(environment, _ID, "zed"):
+        return Remedy(
+            f"Each build of the ZED SDK is made for one CUDA, and this one for {named(zed, 'needs')}. Download the "
+            f"build for CUDA {named(zed, 'have')} from Stereolabs (the archive has older SDK releases, too); on a "
+            "Jetson, the one that names the board's JetPack, or flash the JetPack that this SDK was made for. A newer "
+            "SDK release may be the first with a build for this CUDA. A symlink named after the other CUDA does not "
+            "help. On a PC, the CUDA that the SDK asks for may also be installed next to this one.",
+            (fixed("nvcc --version"),),
+        )
     if seen(environment, _ID, "executable-stack"):
         return Remedy(
             "This glibc loads no library that asks for an executable stack, and older builds of PyTorch do. Install a "

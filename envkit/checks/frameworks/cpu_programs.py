@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _OF_WINDOWS = "C:\\"  # where its wheels are built
 _OPENCV = "cpu-only-wheel/opencv"
 _FAISS = "cpu-only-wheel/faiss"
+_OLLAMA = "cpu-only-wheel/ollama-runners"
 _LLAMA = "llama-cpp-python"
 _OF_LLAMA = "/cmake-args"  # the message of a Windows shell that takes the variable for a command
 _WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
@@ -41,6 +42,8 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
             "installed it), then install faiss-gpu.",
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
+    if _OLLAMA in signatures:
+        return _ollama()
     if "cpu-only-wheel/dgl" in signatures:
         return _dgl(environment)
     told = any(name.endswith(_OF_LLAMA) or "/llama" in name for name in signatures) or any(
@@ -49,6 +52,20 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
     if told and "llama-cpp-python" in managers(environment):
         return _llama(environment, messages)
     return None
+
+
+def _ollama() -> Remedy:
+    """Its runners for CUDA are files beside the program, which a build or a half unpacked archive may lack."""
+    return Remedy(
+        "This Ollama has no runner for CUDA: its list of runners (Dynamic LLM libraries) names only those for the CPU. "
+        "The driver is not at fault. Install the complete release over the present one: on Linux with the installer "
+        "from ollama.com/download or the whole archive ollama-linux-amd64.tgz (on Arm ollama-linux-arm64.tgz), which "
+        "has a lib/ollama folder beside bin; on Windows with OllamaSetup.exe. The binary alone, a distribution's "
+        "package without CUDA, and some builds before a release have none: Arch's package for CUDA is ollama-cuda. In "
+        "a container, pull ollama/ollama again. Then restart the server; the models stay. Its log must now name a "
+        "cuda runner.",
+        (fixed("ollama --version"),),
+    )
 
 
 def _dgl(environment: Environment) -> Remedy:

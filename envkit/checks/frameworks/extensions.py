@@ -83,7 +83,9 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
         return compiled_again(environment, names)
     return Remedy(
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
-        "prints all four. Or rebuild, in this environment, the extension release that the program needs.",
+        "prints all four. If no wheel of that release is for your torch, install the torch that it was built for (its "
+        "release notes name it), or go back to the last extension release that worked here. Or rebuild, in this "
+        "environment, the extension release that the program needs.",
         (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
     )
 

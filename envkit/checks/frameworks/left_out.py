@@ -13,7 +13,7 @@ from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import Environment, Message
 
 if TYPE_CHECKING:
-    from envkit.base.versions import ComputeCapability
+    from envkit.base.versions import ComputeCapability, Version
     from envkit.tables import Matrix
 
 _ON_CPU = (
@@ -33,12 +33,32 @@ _DIRECTML = (
 
 def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy:
     """With the way that is left where no build for this machine has the GPU."""
+    owns = possible(environment, matrix)
+    if any("cmake" in line for line in given.commands) and (last := _last_toolkit(owns, matrix)):
+        return Remedy(
+            f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels "
+            "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it "
+            "if it lists this GPU. Most programs of today have none: then leave the CUDA part out and use its "
+            "CPU mode, or use a newer GPU. The commands are for a source that this toolkit still compiles.",
+            given.steps,
+        )
     if not given.steps or any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
         return given
     beside = _DIRECTML if on_windows(environment) else ""
-    if not capable_gpus(environment, matrix) and left_out(possible(environment, matrix), matrix):
+    if not capable_gpus(environment, matrix) and left_out(owns, matrix):
         return Remedy(f"{_WHICHEVER}{beside}", (hide_gpus(environment),))
     return Remedy(f"{given.advice} {_ON_CPU}{beside}", (*given.steps, hide_gpus(environment)))
+
+
+def _last_toolkit(owns: list[ComputeCapability], matrix: Matrix) -> Version | None:
+    """The last CUDA that compiles for the newest of these GPUs, where programs have no builds for it any more."""
+    from envkit.compat.gpu import target_span
+
+    lasts = [target_span(own, matrix)[1] for own in owns]
+    known = [last for last in lasts if last is not None]
+    newest = max(row.release.major for row in matrix.toolkits)
+    ended = bool(known) and max(known).major < newest - 1  # programs still have builds for the major before the newest
+    return max(known) if ended and len(known) == len(lasts) else None
 
 
 def possible(environment: Environment, matrix: Matrix) -> list[ComputeCapability]:

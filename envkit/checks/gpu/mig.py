@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import GPU, fixed, run
+from envkit.checks.engine.command import GPU, NAME, export, fixed, run
 from envkit.checks.engine.evidence import not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -71,6 +71,24 @@ _NO_INSTANCE = Fault(
 
 
 def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, _ONE_INSTANCE.id, "ray"):
+        return Remedy(
+            "Ray counts whole GPUs and gives its workers their numbers, and every number means the first instance. "
+            "Before ray start (or before Python, where ray.init() starts Ray itself), set CUDA_VISIBLE_DEVICES to the "
+            "UUIDs of the instances, with commas between them, and tell Ray how many there are, since it would count "
+            "the cards: ray start --head --num-gpus=N, or ray.init(num_gpus=N). Each task or actor with num_gpus=1 "
+            "then has the UUID of its own instance in CUDA_VISIBLE_DEVICES. If the variable in a worker still is a "
+            "number, this Ray is too old for that: update it, or set the variable in each task before it imports "
+            "torch.",
+            (fixed("nvidia-smi -L"),),
+        )
+    if seen(environment, _ONE_INSTANCE.id, "assert-devices"):
+        return Remedy(
+            "Set CUDA_VISIBLE_DEVICES to the UUID of one instance before Python starts; the second command lists the "
+            "UUIDs (MIG-...). It needs no rights of an administrator, and MIG stays on. The instance is cuda:0 in the "
+            "process. On a shared server, take one that nobody else uses; in a job, the one from the scheduler.",
+            (export("CUDA_VISIBLE_DEVICES", NAME("MIG-UUID")), fixed("nvidia-smi -L")),
+        )
     return remedy(
         environment,
         "Start one process per instance: the loop gives each process its own. Inside the process, the instance is "
@@ -152,7 +170,7 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
             [Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
             title=f"{_VARIABLE} names {several} MIG instances, but a process gets only the first",
         )
-    elif reported := _ONE_INSTANCE.reported(environment):
+    elif reported := _reported(environment):
         yield reported
     elif len(instances) > 1:
         words = f"{_VARIABLE}={asked}" if asked else f"{_VARIABLE} is not set: a process gets 1 of {len(instances)}"
@@ -161,6 +179,17 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
         yield _without_mig(environment) if not instances else skip("there is only one MIG instance")
     else:
         yield skip("there is no MIG instance")
+
+
+def _reported(environment: Environment) -> Outcome | None:
+    """What a message says; PyTorch's own count is of cards, and not of what CUDA gives the process."""
+    if not seen(environment, _ONE_INSTANCE.id, "assert-devices"):
+        return _ONE_INSTANCE.reported(environment)
+    return _ONE_INSTANCE.reported(
+        environment,
+        title=f"{_VARIABLE} names no MIG instance, and PyTorch counts GPUs that CUDA does not give it",
+        impact="PyTorch stops with an assertion when it asks for a GPU, although is_available() is True.",
+    )
 
 
 def _named_by_number(environment: Environment, asked: str, instances: int) -> Outcome:

@@ -10,7 +10,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import number_named, seen
+from envkit.checks.engine.messages import message_evidence, number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import families, remedy
@@ -62,6 +62,10 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
     return remedy(environment, words, "driver-package", name=own.package if own is not None else None)
 
 
+_IN_IMAGE = (
+    "If the driver came with a machine image, start the machine from the last image before the update instead, and "
+    "name that image rather than its family, which always means the newest."
+)
 _DROPPED = Fault(
     "driver-dropped-gpu",
     "The installed driver branch does not support this GPU",
@@ -152,6 +156,9 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
 
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
+    if version is None and (moved := list(_moved_away(environment, matrix))):
+        yield from moved
+        return
     if version is None or not gpus:
         yield _DROPPED.reported(environment) or not_looked(
             environment, unseen(environment, "the driver version or GPU model")
@@ -172,6 +179,25 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
             yield _supported(environment, matrix, gpu, branch)
 
 
+def _moved_away(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The GPUs that a driver update left behind, where only words say to which branch it went."""
+    messages = seen(environment, _DROPPED.id, "detail-moved")
+    branch = number_named(messages, "driver")
+    for gpu in seen_gpus(environment, matrix) if branch is not None else ():
+        last = [model.last_driver_branch for model in gpu.models]
+        if branch is not None and last and all(limit is not None and limit < branch for limit in last):
+            newest = max(limit for limit in last if limit is not None)
+            evidence = [_gpu_evidence(environment, gpu), *message_evidence(environment, messages)]
+            given = _branch(environment, matrix, newest)
+            yield _unsupported(
+                gpu,
+                f"ended with branch {newest}",
+                branch,
+                evidence,
+                Remedy(f"{given.advice} {_IN_IMAGE}", given.steps),
+            )
+
+
 def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: int) -> Outcome:
     evidence = [
         _gpu_evidence(environment, gpu),
@@ -184,7 +210,8 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
     last = [model.last_driver_branch for model in gpu.models]
     if all(limit is not None and limit < branch for limit in last):
         newest = max(limit for limit in last if limit is not None)
-        return _unsupported(environment, matrix, gpu, f"ended with branch {newest}", newest, branch, evidence)
+        given = _branch(environment, matrix, newest)
+        return _unsupported(gpu, f"ended with branch {newest}", branch, evidence, given)
     row = matrix.driver_branch(branch)
     if row is None or not row.families:
         return unknown(f"it is not known which GPUs branch {branch} supports", subject=gpu.subject, evidence=evidence)
@@ -196,23 +223,16 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
     )
     if first is None:
         return unknown(f"no branch is recorded for {gpu.title}", subject=gpu.subject, evidence=evidence)
-    return _unsupported(environment, matrix, gpu, f"began with branch {first}", first, branch, evidence)
+    given = _branch(environment, matrix, first)
+    return _unsupported(gpu, f"began with branch {first}", branch, evidence, given)
 
 
-def _unsupported(
-    environment: Environment,
-    matrix: Matrix,
-    gpu: SeenGpu,
-    why: str,
-    branch: int,
-    has: int,
-    evidence: list[Evidence],
-) -> Outcome:
+def _unsupported(gpu: SeenGpu, why: str, has: int, evidence: list[Evidence], given: Remedy) -> Outcome:
     return _DROPPED.found(
         evidence,
         title=f"Driver branch {has} does not support {gpu.title}: support {why}",
         subject=gpu.subject,
-        remedy=_branch(environment, matrix, branch),
+        remedy=given,
     )
 
 

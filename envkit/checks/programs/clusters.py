@@ -2,11 +2,66 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import export, fixed
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Status
+from envkit.checks.engine.findings import Remedy, Status
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.programs.told import told_by_program
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+    from envkit.tables import Matrix
+
+_UNKNOWN, _MISLISTED = "slurm-gres-unknown", "slurm-gres-misconfigured"
+
+
+def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
+    """A site's own filter of jobs may look at one of the ways to ask only."""
+    if seen(environment, _UNKNOWN, "cpu-job"):
+        return Remedy(
+            "This refusal comes from a filter of the site, which takes the job for one without GPUs: it looks only at "
+            "GPUs per node, and --gpus=N asks for them per job. Replace that line by #SBATCH --gpus-per-node=N (or "
+            "--gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs the "
+            "partition has, and test the script without running it. If it is refused again, the site's guide says how "
+            "it wants them.",
+            (fixed("sinfo -o '%P %N %G'"), fixed("sbatch --test-only SCRIPT")),
+        )
+    return Remedy(
+        "Compare the request with what the cluster offers: the first command prints the GPUs of each node by "
+        "name. Use that name and at most that number per node (--gres=gpu:NAME:N), in a partition that has GPUs. Steps "
+        "inside a job may take no more than the job has. If (null) is printed for a node with GPUs, its administrator "
+        "must list them: GresTypes=gpu and Gres=gpu:N in slurm.conf, and gres.conf on the node.",
+        (fixed("sinfo -o '%P %N %G'"), fixed("scontrol show node")),
+    )
+
+
+def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
+    """AutoDetect needs a Slurm that was built with NVML."""
+    if seen(environment, _MISLISTED, "no-nvml-built", "told-no-nvml-plugin"):
+        return Remedy(
+            "This build of Slurm has no plugin for NVML (gpu_nvml.so), so AutoDetect=nvml finds nothing; the driver is "
+            "not at fault. Either list the GPUs yourself: in gres.conf, replace AutoDetect=nvml by a line such as "
+            "NodeName=NODE Name=gpu File=/dev/nvidia[0-3], with Type= where slurm.conf has one. Or build Slurm's "
+            "packages on a machine with NVML's header and library (the CUDA toolkit has them; configure "
+            "--with-nvml=DIRECTORY, rpmbuild --with nvml), install them on the nodes, and hold them, since an update "
+            "from the repository would replace them. Then start slurmd again, compare what it finds with Gres= in "
+            "slurm.conf, and resume the node.",
+            (
+                fixed("find /usr/lib64/slurm /usr/lib/x86_64-linux-gnu/slurm -name 'gpu_*.so'"),
+                fixed("sudo slurmd -G"),
+                fixed("sudo systemctl restart slurmd"),
+            ),
+        )
+    return Remedy(
+        "Keep one way of listing: either AutoDetect=nvml alone, or one line with the files of all GPUs "
+        "(Name=gpu File=/dev/nvidia[0-3]), without a second line for the same GPUs and with a file for each. Then "
+        "start slurmd again, compare what it finds (first command) with Gres= in slurm.conf, and resume the node.",
+        (fixed("sudo slurmd -G"), fixed("sudo systemctl restart slurmd")),
+    )
+
 
 told_by_program(
     Fault(
@@ -83,14 +138,10 @@ told_by_program(
 )
 told_by_program(
     Fault(
-        "slurm-gres-unknown",
-        "Slurm does not have the GPUs that the job asks for",
+        _UNKNOWN,
+        "Slurm does not give the job the GPUs that it asks for",
         impact="The job is refused before it starts; the GPUs and the driver are not involved.",
-        remedy="Compare the request with what the cluster offers: the first command prints the GPUs of each node by "
-        "name. Use that name and at most that number per node (--gres=gpu:NAME:N), in a partition that has GPUs. Steps "
-        "inside a job may take no more than the job has. If (null) is printed for a node with GPUs, its administrator "
-        "must list them: GresTypes=gpu and Gres=gpu:N in slurm.conf, and gres.conf on the node.",
-        steps=(fixed("sinfo -o '%P %N %G'"), fixed("scontrol show node")),
+        remedy=_as_slurm_has_them,
     ),
     fix="Ask for the GPU type and number that sinfo shows for the partition.",
     doc="""A job asks for GPUs that its partition has, by the name that Slurm gives them.
@@ -152,13 +203,10 @@ told_by_program(
 )
 told_by_program(
     Fault(
-        "slurm-gres-misconfigured",
+        _MISLISTED,
         "Slurm's list of GPUs (gres.conf) is not valid on this node",
         impact="slurmd stops, or the node has no GPUs for jobs.",
-        remedy="Keep one way of listing: either AutoDetect=nvml alone, or one line with the files of all GPUs "
-        "(Name=gpu File=/dev/nvidia[0-3]), without a second line for the same GPUs and with a file for each. Then "
-        "start slurmd again, compare what it finds (first command) with Gres= in slurm.conf, and resume the node.",
-        steps=(fixed("sudo slurmd -G"), fixed("sudo systemctl restart slurmd")),
+        remedy=_listed_once,
     ),
     fix="List each GPU once: AutoDetect=nvml alone, or lines with their device files.",
     doc="""gres.conf names each GPU of the node once, with its device file or by AutoDetect.

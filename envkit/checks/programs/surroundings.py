@@ -81,16 +81,50 @@ told_by_program(
     rank=50,
     references=threads("hashcat/hashcat#4885", "cupy/cupy#7581", "JDAI-CV/CoTNet#7", "laekov/fastmoe#95"),
 )
-told_by_program(
-    Fault(
-        "nix-without-driver",
-        "A program from Nix does not find the driver of this distribution",
-        impact="It reports a missing libcuda.so.1 or a driver that is too old, while other programs use the GPU.",
-        remedy="Programs from nixpkgs look for the driver where NixOS has it, and never in the library folders of "
+_NIX = "nix-without-driver"
+
+
+def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
+    """In WSL, the folder of the driver has no other libraries in it."""
+    if seen(environment, _NIX, "wsl-smi"):
+        return Remedy(
+            "The file that is missing is not nvidia-smi but the loader that it names, which NixOS has nowhere: Windows "
+            "brings nvidia-smi as a program for other distributions. In the configuration of NixOS, set "
+            "wsl.useWindowsDriver = true; and programs.nix-ld.enable = true;, run nixos-rebuild switch, and log in "
+            "again. Then nvidia-smi runs with the WSL folder in the list of nix-ld, as below. Programs from nixpkgs do "
+            "not need nvidia-smi: they take the driver from the same folder in LD_LIBRARY_PATH. No driver has to be "
+            "installed in WSL.",
+            (
+                fixed("sudo nixos-rebuild switch"),
+                export("NIX_LD_LIBRARY_PATH", PATH("/usr/lib/wsl/lib")),
+                fixed("/usr/lib/wsl/lib/nvidia-smi"),
+            ),
+        )
+    if seen(environment, _NIX, "detail-wsl"):
+        return Remedy(
+            "Programs from nixpkgs look for the driver where NixOS has it. In WSL, Windows puts its libraries into "
+            "/usr/lib/wsl/lib, and no others are there: start the program with that folder in LD_LIBRARY_PATH. In a "
+            "flake, let the program set it (export in a writeShellScript, makeWrapper --set, or shellHook), so that it "
+            "is not set for everything else. No driver and no other CUDA has to be installed.",
+            (export("LD_LIBRARY_PATH", PATH("/usr/lib/wsl/lib")),),
+        )
+    return Remedy(
+        "Programs from nixpkgs look for the driver where NixOS has it, and never in the library folders of "
         "another distribution. Start them through nixGL (its variant for NVIDIA) or nix-gl-host, which give them the "
         "driver's libraries. Do not put the whole folder of the distribution's libraries into LD_LIBRARY_PATH: its "
-        "libc would be loaded too.",
+        "libc would be loaded too."
+    )
+
+
+told_by_program(
+    Fault(
+        _NIX,
+        "Nix and the driver's files do not find each other",
+        impact="A program from Nix reports a missing libcuda.so.1 or a driver that is too old, while other programs "
+        "use the GPU; or, on NixOS in WSL, the driver's own nvidia-smi does not start.",
+        remedy=_through_nixgl,
     ),
+    fix="Start the program through nixGL or nix-gl-host; in WSL, with /usr/lib/wsl/lib in LD_LIBRARY_PATH.",
     doc="""A program that was installed by Nix on another distribution finds the driver's libraries.
 
     The driver has to match the running kernel module, so that Nix cannot bring it along.
