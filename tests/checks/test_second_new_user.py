@@ -1,0 +1,92 @@
+"""What a second new user's texts must be told: the cause that the text proves, and a fix that can work there."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Finding, Status
+from tests.checks.software import findings_of
+
+_ARCH = (
+    "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the "
+    "latest NVIDIA driver is installed and running.\n$ uname -r\n6.9.3-arch1-1\n$ ls /lib/modules\n{}\n"
+    "$ sudo modprobe nvidia\nmodprobe: FATAL: Module nvidia not found in directory /lib/modules/6.9.3-arch1-1\n"
+)
+_PODMAN = (
+    "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+    '$ podman run --rm {}docker.io/pytorch/pytorch python -c "import torch; torch.zeros(1).cuda()"\n'
+)
+_HOME = (
+    '$ python -c "import torch; print(torch.__file__, torch.__version__, torch.cuda.is_available())"\n'
+    "{}/torch/__init__.py 2.0.0+cpu False\n$ conda list | grep pytorch\n"
+    "pytorch                   2.1.0           py3.10_cuda12.1_cudnn8.9.2_0    pytorch\n"
+    "$ nvidia-smi -L\nGPU 0: NVIDIA A40 (UUID: GPU-0)\n"
+)
+_NODES = (
+    "ls -l /dev/nvidia*\ncrw-rw---- 1 root {0} 195,   0 Jun  1 10:00 /dev/nvidia0\n"
+    "crw-rw---- 1 root {0} 195, 255 Jun  1 10:00 /dev/nvidiactl\n$ id\nuid=1000(user) gid=1000(user)\n"
+    "$ nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n"
+)
+_CONDA = (
+    "# packages in environment at /opt/conda/envs/ml:\n#\n"
+    "# Name                    Version                   Build  Channel\n"
+    "numpy                     {}           py310h5eee18b_1  \n"
+    "python                    3.10.14              h955ad1f_1  \n"
+    "pytorch                   {}           py3.10_cuda12.1_cudnn8.9.2_0    pytorch\n"
+)
+_BNB = (
+    "CUDA SETUP: Detected CUDA version 117\nAttributeError: /opt/conda/lib/python3.10/site-packages/bitsandbytes/"
+    "libbitsandbytes_cpu.so: undefined symbol: cget_col_row_stats\n"
+)
+
+
+def _first(text: str) -> Finding:
+    return next(one for one in findings_of(text) if one.status is Status.FAIL and not one.because_of)
+
+
+def _words(text: str) -> str:
+    found = _first(text)
+    assert found.remedy is not None
+    return f"{found.id}: {found.remedy.advice} {' '.join(found.remedy.commands)}"
+
+
+def _faults(text: str) -> list[str]:
+    return [one.id for one in findings_of(text) if one.status is Status.FAIL and not one.because_of]
+
+
+def test_modules_of_a_kernel_that_an_upgrade_removed_come_with_a_reboot() -> None:
+    assert "sudo reboot" in _words(_ARCH.format("6.9.7-arch1-1"))
+    assert "dkms" in _words(_ARCH.format("6.9.3-arch1-1\n6.9.7-arch1-1"))
+
+
+def test_podman_without_a_device_has_no_gpu() -> None:
+    words = _words(_PODMAN.format(""))
+    assert words.startswith("container-no-gpu-injected") and "podman run" in words
+    assert not _words(_PODMAN.format("--device nvidia.com/gpu=all ")).startswith("container-no-gpu-injected")
+
+
+def test_a_torch_in_the_home_directory_shadows_the_environments() -> None:
+    assert _faults(_HOME.format("/home/user/.local/lib/python3.10/site-packages")) == ["user-site-shadows-env"]
+    assert "user-site-shadows-env" not in _faults(_HOME.format("/opt/conda/lib/python3.10/site-packages"))
+
+
+def test_the_group_of_the_device_files_is_joined() -> None:
+    assert "usermod -aG video" in _words(_NODES.format("video"))
+    assert "usermod" not in _words(_NODES.format("root"))
+
+
+@pytest.mark.parametrize(("numpy", "torch"), [("1.26.4", "2.1.2"), ("2.0.1", "2.4.1")])
+def test_numpy_of_conda_that_pytorch_takes_is_fine(numpy: str, torch: str) -> None:
+    assert _faults(_CONDA.format(numpy, torch)) == []
+
+
+def test_numpy_of_conda_that_pytorch_does_not_take_is_replaced_by_conda() -> None:
+    assert "conda install -y 'numpy<2'" in _words(_CONDA.format("2.0.1", "2.1.2"))
+
+
+def test_a_bitsandbytes_that_fell_back_to_the_cpu_is_upgraded() -> None:
+    words = _words(_BNB)
+    assert "--upgrade --no-deps bitsandbytes" in words and "C++ ABI" not in words
+    assert "bitsandbytes" not in _words(
+        "ImportError: /opt/a/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEE"
+    )
