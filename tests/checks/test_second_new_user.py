@@ -87,6 +87,29 @@ def test_numpy_of_conda_that_pytorch_does_not_take_is_replaced_by_conda() -> Non
 def test_a_bitsandbytes_that_fell_back_to_the_cpu_is_upgraded() -> None:
     words = _words(_BNB)
     assert "--upgrade --no-deps bitsandbytes" in words and "C++ ABI" not in words
-    assert "bitsandbytes" not in _words(
-        "ImportError: /opt/a/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEE"
+    other = "ImportError: /opt/a/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN2at4_ops5zeros4callEN3c10"
+    assert "bitsandbytes" not in _words(other)
+
+
+@pytest.mark.parametrize(
+    ("packages", "right"),
+    [
+        ("jax-cuda12-plugin 0.4.33\nnvidia-cudnn-cu12 8.9.2.26\n", False),
+        ("jax-cuda12-plugin 0.4.33\nnvidia-cudnn-cu12 9.4.0.58\n", True),
+        ("nvidia-cudnn-cu12 8.9.2.26\n", True),
+    ],
+)
+def test_the_cudnn_that_the_plugin_of_jax_needs_is_named(packages: str, right: bool) -> None:
+    text = f"Package Version\n--------------------- ---------\njax 0.4.33\njaxlib 0.4.33\n{packages}"
+    assert right == (_faults(text) == [])
+    assert right or "'nvidia-cudnn-cu12>=9.1,<10'" in _words(text)
+
+
+def test_an_old_wheel_of_cudnn_is_upgraded_and_not_sought_on_a_path() -> None:
+    loaded = (
+        "Loaded runtime CuDNN library: 8.9.2 but source was compiled with: 9.1.0.  CuDNN library needs to have "
+        "matching major version and equal or higher minor version.\njax                       0.4.33\n"
+        "jaxlib                    0.4.33\nnvidia-cudnn-cu12         {}\n"
     )
+    assert "'nvidia-cudnn-cu12>=9.1,<10'" in _words(loaded.format("8.9.2.26"))
+    assert "LD_LIBRARY_PATH" in _words(loaded.format("9.1.0.70"))
