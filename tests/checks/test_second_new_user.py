@@ -113,3 +113,23 @@ def test_an_old_wheel_of_cudnn_is_upgraded_and_not_sought_on_a_path() -> None:
     )
     assert "'nvidia-cudnn-cu12>=9.1,<10'" in _words(loaded.format("8.9.2.26"))
     assert "LD_LIBRARY_PATH" in _words(loaded.format("9.1.0.70"))
+
+
+@pytest.mark.parametrize(
+    ("system", "symbols", "updated"),
+    [
+        ("Ubuntu 20.04", "GLIBCXX_3.4.32", False),
+        ("Ubuntu 22.04", "GLIBCXX_3.4.32", False),
+        ("Debian 12", "GLIBCXX_3.4.33", False),
+        ("Ubuntu 20.04", "GLIBCXX_3.4.26", True),
+        ("Ubuntu 24.04", "GLIBCXX_3.4.32", True),
+    ],
+)
+def test_an_update_is_named_only_where_it_brings_the_symbols(system: str, symbols: str, updated: bool) -> None:
+    words = _words(
+        f"ImportError: /usr/lib/x86_64-linux-gnu/libstdc++.so.6: version `{symbols}' not found (required by "
+        f"/home/user/.venv/lib/python3.11/site-packages/vllm/_C.abi3.so)\n{system}\n"
+    )
+    assert updated == ("--only-upgrade libstdc++6" in words)
+    assert updated == ("conda install" not in words)
+    assert ("ubuntu-toolchain-r" in words) == (system.startswith("Ubuntu") and not updated)
