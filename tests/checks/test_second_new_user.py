@@ -133,3 +133,12 @@ def test_an_update_is_named_only_where_it_brings_the_symbols(system: str, symbol
     assert updated == ("--only-upgrade libstdc++6" in words)
     assert updated == ("conda install" not in words)
     assert ("ubuntu-toolchain-r" in words) == (system.startswith("Ubuntu") and not updated)
+
+
+def test_an_image_that_the_driver_cannot_run_needs_a_newer_driver_and_not_only_a_path() -> None:
+    text = (
+        "Error 804: forward compatibility was attempted on non supported HW\n"
+        "image: nvcr.io/nvidia/pytorch:23.10-py3\nGeForce RTX 3090, host driver {}\n"
+    )
+    assert "525.60.13 or newer" in _words(text.format("470.182.03"))
+    assert "525.60.13" not in _words(text.format("535.104.05"))
