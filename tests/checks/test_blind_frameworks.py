@@ -39,6 +39,10 @@ def _ids(text: str) -> list[str]:
         ("cuda-visible-devices-empty", f"$ env | grep CUDA\nCUDA_VISIBLE_DEVICES=\n{_TWO}False\n{_GPU}"),
         ("cuda-visible-devices-empty", f"$ echo $CUDA_VISIBLE_DEVICES\n-1\n{_TWO}False\n{_GPU}"),
         ("cuda-visible-devices-empty", f"{_REPL}{_GPU}"),
+        (
+            "cuda-visible-devices-empty",
+            f"$ CUDA_VISIBLE_DEVICES=-1 python train.py\nRuntimeError: No CUDA GPUs are available\n{_GPU}",
+        ),
         ("cuda-visible-devices-invalid", f"$ env | grep CUDA\nCUDA_VISIBLE_DEVICES=3\n{_ONE}False\n{_GPU}"),
     ],
 )
@@ -52,6 +56,9 @@ def test_the_variable_that_hides_the_gpu_is_named(cause: str, text: str) -> None
         f"{_TWO}False\n{_GPU}",
         f"{_TF}[]\n{_GPU}",
         _COLLECTED.format(False),
+        f"In [1]: import torch\nIn [2]: torch.cuda.is_available()\nOut[2]: False\n{_GPU}",
+        f"In [1]: import torch\nIn [2]: torch.cuda.device_count()\nOut[2]: 0\n{_GPU}",
+        f"CUDA: False\nPyTorch 2.3.0+cu121\n{_GPU}",
         f"$ python3 test.py\nCUDA available: False\nDevice: cpu\n{_GPU}",
     ],
 )
@@ -65,6 +72,9 @@ def test_a_printed_answer_that_no_gpu_is_seen_is_never_fine(text: str) -> None:
         f"{_TWO}True\n{_GPU}",
         f"{_TF}[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n{_GPU}",
         _COLLECTED.format(True),
+        f"In [1]: import torch\nIn [2]: torch.cuda.device_count()\nOut[2]: 1\n{_GPU}",
+        f"In [1]: import torch\nIn [2]: torch.cuda.is_available()\nOut[2]: True\n{_GPU}",
+        f"$ CUDA_VISIBLE_DEVICES=-1 python train.py --device cpu\nepoch 1 loss 0.31\n{_GPU}",
         f"$ env | grep CUDA\nCUDA_VISIBLE_DEVICES=0\n{_ONE}True\n{_GPU}",
         f"$ env | grep CUDA\nCUDA_VISIBLE_DEVICES=-1\n{_GPU}",
         '$ python -c "import torch; print(torch.cuda.is_available()); print(torch.backends.mps.is_available())"\n'
