@@ -116,6 +116,7 @@ _TRIES_LESS = regex(
 _DETAIL = "detail-"  # what a remedy needs
 _BLIND = ("framework-sees-no-gpu", "cuda-visible-devices-empty", "tf-finds-no-driver", "uvm-module-not-loaded")
 _HIDES = regex(r"\bCUDA_VISIBLE_DEVICES=(?:['\x22]{2}|['\x22]?-1['\x22]?|(?= )) ?(?=[\w./])")
+_RAISED = regex(r"(?:Runtime|Assertion)Error: ")  # what ends a program that was to do its work
 _STILL_ON_GPU = regex(
     r"\b[Ff]all(?:s|ing)? ?back to (?:the )?(?:CUDA|cuda|native GPU|PyTorch|torch|SDPA|sdpa|Triton|eager|OpenCL|cuBLAS)"
 )
@@ -205,7 +206,9 @@ def hidden_by_command(text: Text, offset: int) -> bool:
 
 def _hides(text: Text, offset: int) -> bool:
     """Whether the command itself gave its program no GPU: it is to run on the CPU."""
-    return _HIDES.search(asked_by(text, offset)) is not None
+    command = asked_by(text, offset)
+    stopped = _RAISED.match(text.line_at(offset)) is not None and ".py" in command
+    return not stopped and _HIDES.search(command) is not None
 
 
 def is_over(text: Text, offset: int) -> bool:

@@ -33,6 +33,16 @@ class Xid:
     sources: tuple[str, ...]
 
 
+@table("glibcxx.csv", "symbols")
+@record
+class LibstdcxxSymbols:
+    """The release of GCC whose libstdc++ brought a version of symbols, 3.4.32 of `GLIBCXX_3.4.32`."""
+
+    symbols: Version
+    gcc: Version
+    sources: tuple[str, ...]
+
+
 @table("error_codes.csv", "api", "code")
 @record
 class ErrorCode:

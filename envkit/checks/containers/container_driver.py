@@ -112,12 +112,24 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         return _BY_UDOCKER
     if seen(environment, "container-no-gpu-injected", "charliecloud"):
         return _BY_CHARLIECLOUD
+    return _by_docker(environment)
+
+
+def _by_docker(environment: Environment) -> Remedy:
+    """With Docker, or with Podman, which takes the GPU as a CDI device."""
     if seen(environment, "container-no-gpu-injected", "detail-podman"):
         return remedy(
             environment,
             "On this machine, docker is an alias for Podman, and this Podman version ignores --gpus. Pass the GPU to "
             "the container as a CDI device instead. The first command generates the CDI specification; repeat it after "
             "every driver update. In a Compose file, add `devices: [nvidia.com/gpu=all]` to the service.",
+            "podman-device",
+        )
+    if seen(environment, "container-no-gpu-injected", "podman-run", "told-podman-bare"):
+        return remedy(
+            environment,
+            "Re-create the container with a GPU, which Podman passes as a CDI device. The first command generates the "
+            "CDI specification (it comes with the NVIDIA Container Toolkit); repeat it after every driver update.",
             "podman-device",
         )
     return Remedy(

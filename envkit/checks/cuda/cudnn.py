@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.cudnn_headers import headers, is_header
-from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
+from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels, newer_wheel, outdated_wheel
 from envkit.checks.cuda.dll_folders import unpacked_dlls
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.cuda.older_cudnn import cudnn_version, newer_cudnn
@@ -32,6 +32,7 @@ from envkit.checks.frameworks.installs import (
     judged,
     nothing_to_judge,
     pip,
+    possible_builds,
 )
 from envkit.model import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
 from envkit.tables.codes import limit
@@ -262,7 +263,9 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Each framework loads a cuDNN of the major version it was built with, and no older."""
-    outcomes = [outcome for item in installs(environment) if (outcome := _against_build(item)) is not None]
+    outcomes = [
+        outcome for item in installs(environment) if (outcome := _against_build(environment, matrix, item)) is not None
+    ]
     messages = seen(environment, "cudnn-older-than-build")
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
         have, need = named(messages, "loaded"), named(messages, "built")
@@ -281,11 +284,27 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
         yield nothing_to_judge(environment, "framework with a known cuDNN")
 
 
-def _against_build(item: Installed) -> Outcome | None:
+def _against_plugin(environment: Environment, matrix: Matrix, item: Installed) -> Outcome | None:
+    """JAX's plugin for CUDA takes whatever cuDNN the environment has, which a list of packages shows."""
+    plugin = next((one for one in item.python.distributions if one.name.startswith("jax-cuda")), None)
+    rows = possible_builds(environment, item.framework, matrix) if item.framework.name == "jax" and plugin else ()
+    built = min((row.cudnn for row in rows if row.cudnn is not None), default=None)
+    wheel = outdated_wheel(item.python, built)
+    if plugin is None or built is None or wheel is None:
+        return None
+    return _OLDER.found(
+        [distribution_evidence(wheel), distribution_evidence(plugin)],
+        title=f"{plugin.name} {plugin.version} needs cuDNN {built} or newer, but {wheel.name} is {wheel.version}",
+        subject=item.subject,
+        remedy=newer_wheel(item.python, wheel, built),
+    )
+
+
+def _against_build(environment: Environment, matrix: Matrix, item: Installed) -> Outcome | None:
     use, built = _cudnn_use(item.python), item.framework.cudnn
     loaded = Version.find(use.version) if use is not None and use.version else None
     if use is None or built is None or loaded is None:
-        return None
+        return _against_plugin(environment, matrix, item)
     width = min(len(built.parts), len(loaded.parts), 3)
     evidence = [use_evidence(use), item.evidence("cudnn", built)]
     if loaded.major != built.major or loaded.release(width) < built.release(width):

@@ -10,7 +10,7 @@ from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, C
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import build_of, cuda_majors, installs, possible_builds
+from envkit.checks.frameworks.installs import build_of, cuda_majors, installs, pip, possible_builds
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -26,6 +26,24 @@ _FAMILY = "nvidia-cudnn-cu"
 def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
     """The wheels of cuDNN that are installed, of whichever CUDA."""
     return [item for item in python.distributions if item.name.startswith(_FAMILY)]
+
+
+def outdated_wheel(python: PythonEnvironment, built: Version | None) -> Distribution | None:
+    """The environment's own wheel where it is older than the cuDNN that a framework was built with."""
+    wheel = next(iter(installed_wheels(python)), None)
+    own = Version.find(wheel.version) if wheel is not None else None
+    return wheel if own is not None and built is not None and own.release(2) < built.release(2) else None
+
+
+def newer_wheel(python: PythonEnvironment, wheel: Distribution, built: Version) -> Remedy:
+    """No path helps where the wheel itself is the old one: cuDNN has to be as new, and of the same major release."""
+    bound = f">={built.release(2)},<{built.major + 1}"
+    return Remedy(
+        f"The environment's own {wheel.name} {wheel.version} is the old one, and no loader's path changes that: the "
+        f"framework needs {wheel.name}{bound}. If another package pins an older one, give the two separate "
+        "environments.",
+        (pip(python, "install", REQUIREMENT(f"{wheel.name}{bound}")),),
+    )
 
 
 def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnvironment | None, major: str) -> Remedy:

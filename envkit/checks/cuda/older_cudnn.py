@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels
+from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels, newer_wheel, outdated_wheel
 from envkit.checks.cuda.libraries import uses
 from envkit.checks.engine.command import NAME, fixed
 from envkit.checks.engine.findings import Remedy
@@ -35,11 +35,13 @@ def cudnn_version(told: str | None) -> Version | None:
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
+    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built"))
+    if python is not None and built is not None and (wheel := outdated_wheel(python, built)):
+        return newer_wheel(python, wheel, built)
     if python is not None and installed_wheels(python):
         advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
         guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
         return without_folders(environment, advice, guilty, "cuda")
-    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built"))
     if caffe := _without_cudnn(environment):
         return caffe
     if seen(environment, "cudnn-older-than-build", "detail-cupy", "detail-cupy-import"):

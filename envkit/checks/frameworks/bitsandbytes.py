@@ -13,9 +13,12 @@ from envkit.model import Environment
 def bitsandbytes(environment: Environment) -> Remedy:
     """Each release holds libraries for the CUDA releases of its time: a newer one has those that an older one lacks."""
     cuda = named(seen(environment, "extension-abi-mismatch", "bitsandbytes"), "cuda")
-    if not seen(environment, "extension-abi-mismatch", "bitsandbytes"):
+    if seen(environment, "extension-abi-mismatch", "bitsandbytes-cpu"):
+        which = "fallen back to its library for the CPU, because it found none for this CUDA"
+    elif not seen(environment, "extension-abi-mismatch", "bitsandbytes"):
         return _without_cudart(environment)
-    which = f"no library for CUDA {cuda[:-1]}.{cuda[-1]}" if cuda else "no library for the CUDA of torch"
+    else:
+        which = f"no library for CUDA {cuda[:-1]}.{cuda[-1]}" if cuda else "no library for the CUDA of torch"
     return Remedy(
         f"The installed bitsandbytes has {which}: install its newest release, which needs no compiler. The second "
         "command tests it.",

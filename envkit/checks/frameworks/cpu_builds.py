@@ -156,6 +156,7 @@ _NO_PLUGIN = Fault(
         "nix-package-without-cuda",
         "onnxruntime-two-packages",
         "tf-native-windows",
+        "user-site-shadows-env",
     ),
     of_missing_gpu=True,
     fix="Reinstall a CUDA build that works with the driver.",

@@ -64,7 +64,7 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
-    if seen(environment, "extension-abi-mismatch", "bitsandbytes", "bnb-setup"):
+    if seen(environment, "extension-abi-mismatch", "bitsandbytes", "bnb-setup", "bitsandbytes-cpu"):
         return bitsandbytes(environment)
     if wheel := _other_abi(environment):
         return wheel

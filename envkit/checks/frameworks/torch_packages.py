@@ -1,4 +1,4 @@
-"""PyTorch, its companions and NumPy: do they belong together?"""
+"""PyTorch and its companions: do they belong together?"""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, export, fixed
-from envkit.checks.engine.confidence import is_certain
+from envkit.checks.engine.command import export, fixed
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import all_messages, named, seen
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
@@ -37,8 +36,6 @@ from envkit.checks.frameworks.installs import (
     local_tag,
     named_python,
     nothing_to_judge,
-    numpy_of,
-    pip,
     release,
 )
 from envkit.checks.frameworks.requirements import broken, machine
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _COMMIT = regex(r"(?:git)?[0-9a-f]{7,40}(?:\.|$)")
-_WARNING = "numpy2-abi/compiled"
 _REPLACED_ID = "torch-replaced-by-dependency"
 _WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__file__)'")
 
@@ -117,13 +113,6 @@ _REPLACED = Fault(
     "A later installation replaced PyTorch",
     impact="Programs now run with a different build than the one you installed.",
     remedy=_chosen_torch,
-)
-_NUMPY = Fault(
-    "numpy2-abi",
-    "A package compiled for NumPy 1 was imported with NumPy 2",
-    impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
-    remedy="Install NumPy below 2, or newer releases of the packages.",
-    steps=(fixed("python -m pip install 'numpy<2'"),),
 )
 
 
@@ -328,73 +317,3 @@ def _anew(
         return Remedy(why, (resolve_command(environment, matrix, framework="pytorch"),))
     given = replacement(environment, matrix, item, why, also_removed=removed)
     return pinned(environment, given, python.executable)
-
-
-@check(
-    _NUMPY,
-    spares_gpu=True,
-    layer=Layer.FRAMEWORK_BUILD,
-    rank=40,
-    any_of=("pythons", "messages"),
-    references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
-)
-def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The frameworks were built for the installed NumPy.
-
-    Frameworks compiled for NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
-    """
-    from envkit.compat.software import numpy_spec
-
-    looked = 0
-    for item in installs(environment):
-        numpy = distribution(item.python, "numpy")
-        version = release(numpy.version) if numpy is not None else None
-        if numpy is None or version is None:
-            continue
-        looked += 1
-        told = numpy_of(environment, item.framework, matrix)
-        bound = numpy_spec(told) if told else None
-        unmet = [str(bound)] if bound is not None and not bound.holds(version) else []
-        package = item.framework.package.partition("==")[0]
-        unmet += [
-            fault.wanted
-            for fault in broken(item.python, [package], ("numpy",), machine(environment))
-            if fault.installed.name == "numpy"
-        ]
-        own = distribution(item.python, package)
-        has_wish = bound is not None or (own is not None and bool(own.requires))
-        evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
-        if unmet:
-            yield _NUMPY.found(
-                evidence,
-                title=f"{item.framework.package} requires numpy{unmet[0]}, but {numpy.version} is installed",
-                subject=item.subject,
-                remedy=Remedy(
-                    "Install a NumPy release that it supports.",
-                    (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),),
-                ),
-            )
-        elif not has_wish:
-            title = f"which numpy {item.framework.package} was built for is not known"
-            yield unknown(title, subject=item.subject, evidence=evidence)
-        else:
-            yield ok(
-                f"numpy {numpy.version} is compatible with {item.framework.package}",
-                subject=item.subject,
-                evidence=evidence,
-            )
-    if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
-        yield reported
-    elif not looked:
-        yield nothing_to_judge(environment, "framework with NumPy")
-
-
-def _went_on(environment: Environment) -> bool:
-    """Whether NumPy only warned ("it may crash"), and the program stopped later for a cause that its message names."""
-    warned = seen(environment, _NUMPY.id)
-    if any(message.signature != _WARNING for message in warned):
-        return False
-    return any(
-        message.line > max((one.line for one in warned), default=0) and is_certain(message.signature)
-        for message in all_messages(environment)
-    )

@@ -46,6 +46,7 @@ def variables(environment: Environment) -> Mapping[str, str]:
     return environment.variables.get() if environment.variables.known else {}
 
 
+_BLIND = "framework-sees-no-gpu"
 _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the variable holds
     "driver-too-old-for-runtime",
     "image-needs-newer-driver",
@@ -261,7 +262,7 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
             "Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),)
         )
     )
-    if hidden and only_shown(environment):
+    if hidden and only_shown(environment) and not seen(environment, _BLIND):
         yield ok(f"{VISIBLE} is {value!r}, which hides every GPU, and nothing failed because of it", evidence=evidence)
     elif hidden:
         title = f"{VISIBLE} is {value!r}: every GPU is hidden"

@@ -24,6 +24,7 @@ from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
 from envkit.checks.frameworks.host_libraries import of_host
 from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.old_libstdcxx import beyond_the_archive
 from envkit.checks.frameworks.other_release import nearest_elsewhere
 from envkit.checks.frameworks.project_python import by_the_python_in_its_name, of_project
 from envkit.model import Environment, FrameworkInstall, MachineKind, Message, PythonEnvironment
@@ -278,6 +279,8 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     if root or any(python.kind == "conda" for python in judged(environment)):
         advice = "Update libstdc++ in the conda environment, because that copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
+    if elsewhere := beyond_the_archive(environment, matrix):
+        return elsewhere
     return remedy(environment, "Update the libstdc++ that is loaded first.", "update-libstdcxx")
 
 

@@ -34,6 +34,8 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "rocm-smi": "rocm",
     "rocm-card": "rocm",
     "rocm-radeon": "rocm",
+    "rocm-blind": "rocm-blind",
+    "rocm-build-blind": "rocm-blind",
     "radeon": "amd",
     "rx": "amd",
     "rx-mistyped": "amd",
@@ -84,9 +86,14 @@ _TOLD_NONE = (  # who says that there is none asks for none; and machines that c
     *("told-none", "told-none-dedicated", "told-none-abroad"),
     *("snapdragon", "raspberry"),
 )
-_MAKERS = {"apple": "an Apple", "rocm": "an AMD", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"} | {
-    "accelerator": "another maker's"
-}
+_MAKERS = {
+    "apple": "an Apple",
+    "rocm": "an AMD",
+    "rocm-blind": "an AMD",
+    "amd": "an AMD",
+    "ascend": "a Huawei",
+    "arc": "an Intel",
+} | {"accelerator": "another maker's"}
 _PLACES = {
     "colab": (
         "In Colab: Runtime > Change runtime type > a GPU, then rerun the cells from the top. Nothing has to be "
@@ -157,6 +164,12 @@ _BY_ROCM = (
     "with ROCm's list of supported GPUs, add the user to the groups render and video, and look whether PyTorch is the "
     "build for ROCm: the second command then prints a version."
 )
+_BLIND_ROCM = (
+    "PyTorch here is the build for ROCm, and it sees no GPU; envkit does not diagnose AMD's driver. Most often the "
+    "user may not open /dev/kfd: compare its group with the user's groups, add the user to the groups render and "
+    "video, and log in again. In a container, pass --device=/dev/kfd --device=/dev/dri --group-add video. If "
+    "rocminfo does not list the card either, compare it with ROCm's list of supported GPUs."
+)
 _ROCM_EXTENSION = (
     "The package compiles for CUDA, which this card does not run: a CUDA toolkit does not help. Install its build for "
     "ROCm, or compile it as its guide says for ROCm, in an environment whose PyTorch is the build for ROCm (the "
@@ -172,6 +185,8 @@ def other_vendor(environment: Environment) -> Remedy | None:
         return Remedy(_PLACES[vendor])
     if vendor == "rocm":
         return Remedy(_BY_ROCM, (fixed("rocm-smi"), fixed("python -c 'import torch; print(torch.version.hip)'")))
+    if vendor == "rocm-blind":
+        return Remedy(_BLIND_ROCM, (fixed("ls -l /dev/kfd"), fixed("id"), fixed("rocminfo")))
     if given := _asked_for_cuda(environment, vendor):
         return given
     if vendor == "apple":

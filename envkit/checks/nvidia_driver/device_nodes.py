@@ -279,6 +279,8 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
         return _CLOSED.found(
             [*nodes, *refused], title="This user is not allowed to open the GPU", remedy=_joined(owner)
         )
+    listed = named(seen(environment, _CLOSED.id, "detail-group"), "group")
+    groups |= {listed} if listed else set()
     groups |= {owner} - {None, "root"} if owner and not owner.isdigit() else set()
     if decimal := decimal_mode(environment):
         title = "The device files have the wrong mode"

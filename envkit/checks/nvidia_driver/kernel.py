@@ -32,7 +32,7 @@ from envkit.checks.nvidia_driver.dkms import (
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, of_akmods
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, not_rebooted, of_akmods
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _older_kernel(environment: Environment) -> str:
 
 def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
-    if own := of_akmods(environment, older) or dkms_off(environment, older):
+    if own := not_rebooted(environment) or of_akmods(environment, older) or dkms_off(environment, older):
         return own
     if flavor:
         advice = (

@@ -62,6 +62,19 @@ def dkms_off(environment: Environment, older: str) -> Remedy | None:
     )
 
 
+def not_rebooted(environment: Environment) -> Remedy | None:
+    """The remedy where an upgrade took away the running kernel's modules: they can't be built again."""
+    if not seen(environment, "module-missing-for-running-kernel", "detail-kernel-removed", "detail-not-rebooted"):
+        return None
+    return remedy(
+        environment,
+        "The upgrade replaced the kernel and removed the running one's modules and headers, so nothing can be loaded "
+        "or built for it: reboot into the new kernel. If the module is missing there too, install the driver's "
+        "package for that kernel (on Arch Linux: nvidia-open for linux, nvidia-open-dkms and the headers for others).",
+        "reboot",
+    )
+
+
 def of_akmods(environment: Environment, older: str) -> Remedy | None:
     """The remedy where akmods builds the driver's module: dkms would build a second one."""
     if not managed_by(environment, "akmods") and not seen(

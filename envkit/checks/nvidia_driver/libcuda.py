@@ -15,6 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.nvidia_driver.compat_images import newer_than_the_driver
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.model import DriverLibrary, Environment
 
@@ -67,6 +68,8 @@ _NO_COMPAT = _off_the_path(
 
 def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
     """In an image by its Dockerfile: what a shell of the host exports does not get there."""
+    if newer := newer_than_the_driver(environment, matrix):
+        return newer
     if in_image(environment):
         return remedy(
             environment,

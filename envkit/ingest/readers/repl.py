@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
@@ -55,12 +55,7 @@ def read(text: Text) -> Iterator[Clue]:
         yield from _torch_cuda(match["cuda"], match.start())
     for match in text.matches(_ASKED, ">>> ", "In [", "python -c", "python3 -c", lines=2):
         yield from told(match["asked"], match["answer"].strip(), match.start())
-    for match in text.matches(_SEVERAL, ">>> ", "In [", "python -c", "python3 -c", lines=2):
-        asked, answer = match["asked"].split(","), match["answer"].strip()
-        values = answer[1:-1].split(", ") if answer.startswith("(") else answer.split(" ")
-        if len(asked) == len(values):
-            for each, value in zip(asked, values, strict=True):
-                yield from told(each.strip(), value.strip(), match.start())
+    yield from _several(text)
     for match in text.matches(_FROM_FILE, ".__file__)", lines=2):
         yield Package(match["module"], match["version"], match.start(), path=match["path"])
     if text.holds("torch.cuda.get_arch_list()"):
@@ -68,6 +63,29 @@ def read(text: Text) -> Iterator[Clue]:
             yield from _arch_list(match["list"], match.start())
     for match in (*text.matches(_BANNER, "Python "), *text.matches(_PLAIN, "--version", "-V", lines=2)):
         yield PythonFact("version", Version.parse(match["version"]), match.start())
+
+
+def _several(text: Text) -> Iterator[Clue]:
+    """What the answers to several expressions at once tell."""
+    for match in text.matches(_SEVERAL, ">>> ", "In [", "python -c", "python3 -c", lines=2):
+        asked, answer = match["asked"].split(","), match["answer"].strip()
+        values = answer[1:-1].split(", ") if answer.startswith("(") else answer.split(" ")
+        if len(asked) == len(values):
+            answers = {each.strip(): value.strip() for each, value in zip(asked, values, strict=True)}
+            placed = [*_placed(answers, match.start())]
+            yield from placed
+            for each, value in answers.items():
+                if not placed or not each.endswith(".__version__"):
+                    yield from told(each, value, match.start())
+
+
+def _placed(answers: Mapping[str, str], offset: int) -> Iterator[Clue]:
+    """A package whose version and file were asked for at once: where it was imported from."""
+    for module in ("torch", "tensorflow", "jax", "numpy"):
+        version = answers.get(f"{module}.__version__", "").strip("'\"")
+        path, _, file = answers.get(f"{module}.__file__", "").strip("'\"").rpartition("/")
+        if file == "__init__.py" and version[:1].isdigit():
+            yield Package(module, version, offset, path=path)
 
 
 def told(asked: str, answer: str, offset: int) -> Iterator[Clue]:

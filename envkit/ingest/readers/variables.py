@@ -58,6 +58,12 @@ _ECHO = regex(
     + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
     re.MULTILINE,
 )
+_ASKED = regex(
+    r"^(?:>>> |In \[\d{1,4}\]: ?)os\.(?:environ\[|environ\.get\(|getenv\()[\"'](?P<name>"
+    + _NAMES
+    + r")[\"'][\])]\n(?:Out\[\d{1,4}\]: ?)?'(?P<value>[^'\n]{0,400})'$",
+    re.MULTILINE,
+)
 _QUOTED = regex(
     r"(?:[\"'`“]export |\bEnvironment=[\"']?)(?P<name>" + _NAMES + r")=(?P<value>[^\s\"'`”$;]{1,400})(?=[\"'`”\n]|$)",
 )
@@ -75,6 +81,7 @@ def read(text: Text) -> Iterator[Clue]:
         (_ASSIGNED, _NEEDLES, 1),
         (_INLINE, _NEEDLES, 1),
         (_PYTHON, ("os.environ[",), 1),
+        (_ASKED, ("os.environ", "os.getenv"), 2),
         (_QUOTED, ("export ", "Environment="), 1),
         (_ECHO, ("echo ", "printenv "), 3),
     ):

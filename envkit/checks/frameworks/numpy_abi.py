@@ -1,0 +1,120 @@
+"""Whether the installed NumPy is one that the frameworks were built for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import REQUIREMENT, Command, fixed, run
+from envkit.checks.engine.confidence import is_certain
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.messages import all_messages, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import (
+    Installed,
+    distribution,
+    distribution_evidence,
+    installs,
+    nothing_to_judge,
+    numpy_of,
+    pip,
+    release,
+)
+from envkit.checks.frameworks.requirements import broken, machine
+from envkit.model import Distribution, Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_WARNING = "numpy2-abi/compiled"
+_NUMPY = Fault(
+    "numpy2-abi",
+    "A package compiled for NumPy 1 was imported with NumPy 2",
+    impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
+    remedy="Install NumPy below 2, or newer releases of the packages.",
+    steps=(fixed("python -m pip install 'numpy<2'"),),
+)
+
+
+def _numpy_of_conda(item: Installed) -> Distribution | None:
+    """conda's NumPy next to PyTorch, whose builds there take the same NumPy as its wheels."""
+    own = (one for one in item.python.distributions if one.name == "numpy" and item.framework.name == "pytorch")
+    return next(own, None)
+
+
+def _numpy_from(item: Installed, numpy: Distribution, wanted: str) -> Command:
+    """By the tool that installed it: pip's files over conda's would leave two."""
+    if numpy.installer == "conda":
+        return run("conda", "install", "-y", REQUIREMENT(wanted))
+    return pip(item.python, "install", REQUIREMENT(wanted))
+
+
+@check(
+    _NUMPY,
+    spares_gpu=True,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=40,
+    any_of=("pythons", "messages"),
+    references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
+)
+def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The frameworks were built for the installed NumPy.
+
+    Frameworks compiled for NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
+    """
+    from envkit.compat.software import numpy_spec
+
+    looked = 0
+    for item in installs(environment):
+        numpy = distribution(item.python, "numpy") or _numpy_of_conda(item)
+        version = release(numpy.version) if numpy is not None else None
+        if numpy is None or version is None:
+            continue
+        looked += 1
+        told = numpy_of(environment, item.framework, matrix)
+        bound = numpy_spec(told) if told else None
+        unmet = [str(bound)] if bound is not None and not bound.holds(version) else []
+        package = item.framework.package.partition("==")[0]
+        unmet += [
+            fault.wanted
+            for fault in broken(item.python, [package], ("numpy",), machine(environment))
+            if fault.installed.name == "numpy"
+        ]
+        own = distribution(item.python, package)
+        has_wish = bound is not None or (own is not None and bool(own.requires))
+        evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
+        if unmet:
+            yield _NUMPY.found(
+                evidence,
+                title=f"{item.framework.package} requires numpy{unmet[0]}, but {numpy.version} is installed",
+                subject=item.subject,
+                remedy=Remedy(
+                    "Install a NumPy release that it supports.", (_numpy_from(item, numpy, f"numpy{unmet[0]}"),)
+                ),
+            )
+        elif not has_wish:
+            title = f"which numpy {item.framework.package} was built for is not known"
+            yield unknown(title, subject=item.subject, evidence=evidence)
+        else:
+            yield ok(
+                f"numpy {numpy.version} is compatible with {item.framework.package}",
+                subject=item.subject,
+                evidence=evidence,
+            )
+    if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
+        yield reported
+    elif not looked:
+        yield nothing_to_judge(environment, "framework with NumPy")
+
+
+def _went_on(environment: Environment) -> bool:
+    """Whether NumPy only warned ("it may crash"), and the program stopped later for a cause that its message names."""
+    warned = seen(environment, _NUMPY.id)
+    if any(message.signature != _WARNING for message in warned):
+        return False
+    return any(
+        message.line > max((one.line for one in warned), default=0) and is_certain(message.signature)
+        for message in all_messages(environment)
+    )
