@@ -32,6 +32,7 @@ from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import alone, grounds
 from envkit.dockerfile.needs import Needs
+from envkit.dockerfile.other_vendors import other_vendors
 from envkit.dockerfile.pins_outgrown import pins_outgrown
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
@@ -66,6 +67,7 @@ def check_dockerfile(
     findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
     findings += base_outgrown(made, found, matrix)
+    findings += other_vendors(made, found)
     findings += pins_outgrown(made, matrix)
     findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
