@@ -31,6 +31,7 @@ from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import alone, grounds
+from envkit.dockerfile.libraries_shared import libraries_shared
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.other_vendors import other_vendors
 from envkit.dockerfile.pins_outgrown import pins_outgrown
@@ -91,6 +92,7 @@ def check_dockerfile(
         findings += requirement_findings(found, request, matrix)
     needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
     clashing = (*clashes(found.packages, needs), *of_other_torch(found.packages, matrix))
+    findings += libraries_shared(made, chosen, found, needs, matrix)
     never = {one.package.line for one in clashing if one.breaks}  # what pip does not install misses no library
     findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
     findings += [
