@@ -67,7 +67,7 @@ from envkit.dockerfile.stops_redirects import redirect_not_followed
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
 from envkit.dockerfile.stops_root import apt_without_root
-from envkit.dockerfile.stops_runfiles import runfile_asks
+from envkit.dockerfile.stops_runfiles import runfile_asks, runfile_with_driver
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_switches import switch_renamed
@@ -166,6 +166,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         apt_without_root,
         certificates_missing,
         runfile_asks,
+        runfile_with_driver,
         user_exists,
         redirect_not_followed,
         conda_gone,
