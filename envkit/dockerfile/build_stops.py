@@ -21,6 +21,7 @@ from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
+from envkit.dockerfile.stops_conda_pythons import conda_for_other_python
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
 from envkit.dockerfile.stops_folders import folder_lost
@@ -205,6 +206,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
     yield from release_missing(ground, matrix)
+    yield from conda_for_other_python(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

@@ -22,7 +22,8 @@ from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.known_bases import CudaWheel, VendorImage
 from envkit.tables.loader import read
 
-_APART = frozenset({"--target", "-t", "--no-index", "--dry-run"})
+# Without its dependencies a package may be meant to be changed afterwards: vLLM's file for ROCm so patches xFormers.
+_APART = frozenset({"--no-deps", "--target", "-t", "--no-index", "--dry-run"})
 
 
 @record

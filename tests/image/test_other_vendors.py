@@ -38,6 +38,7 @@ NOTHING = {
     "a build for ROCm by its suffix": f"{ROCM}RUN pip install torch==2.3.0+rocm6.0",
     "a bitsandbytes with ROCm": f"{ROCM}RUN pip install bitsandbytes",
     "an image with CUDA": "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install vllm",
+    "what is patched afterwards": f"{ROCM}RUN pip install xformers==0.0.23 --no-deps && sh patch_xformers.sh",
     "only in some cases": f'{ROCM}ARG A\nRUN if [ -n "$A" ]; then pip install vllm; fi',
 }
 
