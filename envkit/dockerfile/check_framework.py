@@ -25,7 +25,7 @@ from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
-from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
@@ -40,8 +40,6 @@ from envkit.tables.rows import FrameworkBuild, Toolkit, framework_title
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-# They run without cuDNN, and use it where they find theirs.
-_CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
@@ -272,7 +270,7 @@ def _gpu_meant(request: Request, found: Contents) -> bool:
 
 def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
     title = f"{build.named}"
-    if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
+    if build.cudnn is None or build.framework in CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."
     if found.cudnn is None and found.base.plain and not found.some_cudnn:

@@ -94,7 +94,7 @@ def test_a_list_of_2000_pins_takes_a_second() -> None:
     lines = [f"package-{number}==1.{number}" for number in range(2000)]
 
     def judge() -> None:
-        manifest = read_manifest("requirements.txt", "\n".join(lines), lambda name: None, "x86_64", "linux")
+        manifest = read_manifest("requirements", "\n".join(lines), lambda name: None, "x86_64", "linux")
         judged(manifest, Request(), (), Matrix.load())
 
     assert seconds(judge) < 1
