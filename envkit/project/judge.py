@@ -26,6 +26,7 @@ from envkit.project.companion_releases import needs_of
 from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
 from envkit.project.conda_channels import channel_findings
+from envkit.project.excluding import excluding_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
 from envkit.project.library_pins import library_findings
@@ -73,6 +74,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     if not clashing:
         found += _together(have, query)
         found += library_findings(have, query) if not manifest.locked else ()
+    found += excluding_findings(manifest, have)
     found += _numpy(have, matrix)
     found += [*_conda(have, query), *conda_findings(manifest, have), *channel_findings(have, query)]
     found += companion_findings(have, query)
