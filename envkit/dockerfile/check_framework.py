@@ -40,6 +40,7 @@ from envkit.tables.rows import FrameworkBuild, Toolkit, framework_title
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_OF_NVIDIA = "nvcr.io/nvidia/"
 _ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
@@ -298,6 +299,9 @@ def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
 
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
     """What is to say of the NumPy that the file asks for, or that pip provides where nothing limits it."""
+    own = found.base.own
+    if own is not None and own.repository.startswith(_OF_NVIDIA) and found.asked("numpy") is None:
+        return  # pip leaves the NumPy of the image, whose release is not known
     titles = (matrix.source(key).title for key in build.sources)
     verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
     if verdict is None or (verdict.status != "fail" and not _brings_numpy(build, found)):
