@@ -57,3 +57,15 @@ def test_what_excludes_itself_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", NOTHING)
 def test_what_goes_together_is_not(name: str) -> None:
     assert not _told(*NOTHING[name])
+
+
+def test_cupy_is_said_to_need_no_cudnn() -> None:
+    manifest = read_manifest(
+        "requirements", "torch==2.4.0\ncupy-cuda12x==13.0.0\n", lambda name: None, "x86_64", "linux"
+    )
+    found = judge(manifest, Request(), (), Matrix.load()).findings
+    assert not [one for one in found if one.status is Status.WARN or "cuDNN 8" in one.title]
+
+
+def test_theano_is_installed_without_what_the_index_does_not_have() -> None:
+    assert not [one for build in Matrix.load().builds("theano") for one in build.companions if "pygpu" in one]
