@@ -16,7 +16,7 @@ from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.specifiers import Release, Wish
+from envkit.dockerfile.specifiers import Release, Wish, pinned_release
 from envkit.dockerfile.stops_python import ELSEWHERE
 from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkImage, framework_title
@@ -50,6 +50,28 @@ def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
         names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
         if not names & asked:
             yield from _first(ground, own, names, pinned=bool(found.lists))
+
+
+def own_build_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    """The first release of the framework itself that is pinned over NVIDIA's own build, which no release is."""
+    for ground in made:
+        own = ground.base.own
+        if own is None or not own.repository.startswith(_WITH_CONSTRAINTS) or found.index_set or is_confined(ground):
+            continue
+        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        pinned = (
+            one
+            for step in ground.steps
+            if step.command.decisive and goes_into_the_base(step)
+            for one in step.packages
+            if normalized(one.name) in names and one.wheel is None and pinned_release(one.spec) is not None
+        )
+        for package in pinned:
+            told = f"whether the extensions in {ground.base.image} work with {package.asked} is not known"
+            why = "they were compiled for NVIDIA's own build of PyTorch, which this replaces, where pip may"
+            subject = subject_of(package.line, package.asked)
+            yield finding(faults.REQUIREMENTS_CLASH, Status.UNKNOWN, f"{told}: {why}", subject, sources=own.sources)
+            break
 
 
 def is_confined(ground: Ground) -> bool:

@@ -22,6 +22,7 @@ from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_clones import script_gone
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
+from envkit.dockerfile.stops_conda_pythons import conda_for_other_python
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_dependencies import dependency_gone
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
@@ -70,7 +71,7 @@ from envkit.dockerfile.stops_redirects import redirect_not_followed
 from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
 from envkit.dockerfile.stops_root import apt_without_root
-from envkit.dockerfile.stops_runfiles import runfile_asks
+from envkit.dockerfile.stops_runfiles import runfile_asks, runfile_with_driver
 from envkit.dockerfile.stops_setup import setup_imports
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_switches import switch_renamed
@@ -169,6 +170,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         apt_without_root,
         certificates_missing,
         runfile_asks,
+        runfile_with_driver,
         user_exists,
         redirect_not_followed,
         conda_gone,
@@ -211,6 +213,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
     yield from release_missing(ground, matrix)
+    yield from conda_for_other_python(ground, matrix)
     yield from _without_compiler(ground, matrix)
 
 

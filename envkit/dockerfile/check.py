@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.dockerfile.base_ended import base_ended
 from envkit.dockerfile.base_outgrown import base_outgrown
-from envkit.dockerfile.base_replaced import base_replaced
+from envkit.dockerfile.base_replaced import base_replaced, own_build_replaced
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings, meant_for
@@ -31,7 +31,9 @@ from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import alone, grounds
+from envkit.dockerfile.libraries_shared import libraries_shared
 from envkit.dockerfile.needs import Needs
+from envkit.dockerfile.other_vendors import other_vendors
 from envkit.dockerfile.pins_outgrown import pins_outgrown
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
@@ -65,7 +67,9 @@ def check_dockerfile(
     findings += base_ended(stages, findings, matrix)
     findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
+    findings += own_build_replaced(made, found, matrix)
     findings += base_outgrown(made, found, matrix)
+    findings += other_vendors(made, found)
     findings += pins_outgrown(made, matrix)
     findings += companions_newest(made, found, matrix)
     findings += gpu_hidden(stages, found)
@@ -89,6 +93,7 @@ def check_dockerfile(
         findings += requirement_findings(found, request, matrix)
     needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
     clashing = (*clashes(found.packages, needs), *of_other_torch(found.packages, matrix))
+    findings += libraries_shared(made, chosen, found, needs, matrix)
     never = {one.package.line for one in clashing if one.breaks}  # what pip does not install misses no library
     findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
     findings += [

@@ -25,7 +25,7 @@ from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
-from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
@@ -40,8 +40,7 @@ from envkit.tables.rows import FrameworkBuild, Toolkit, framework_title
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-# They run without cuDNN, and use it where they find theirs.
-_CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
+_OF_NVIDIA = "nvcr.io/nvidia/"
 _ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
 _OF_GLIBC = "manylinux"
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
@@ -285,7 +284,7 @@ def _gpu_meant(request: Request, found: Contents) -> bool:
 
 def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
     title = f"{build.named}"
-    if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
+    if build.cudnn is None or build.framework in CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."
     if found.cudnn is None and found.base.plain and not found.some_cudnn:
@@ -313,6 +312,9 @@ def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
 
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
     """What is to say of the NumPy that the file asks for, or that pip provides where nothing limits it."""
+    own = found.base.own
+    if own is not None and own.repository.startswith(_OF_NVIDIA) and found.asked("numpy") is None:
+        return  # pip leaves the NumPy of the image, whose release is not known
     titles = (matrix.source(key).title for key in build.sources)
     verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
     if verdict is None or (verdict.status != "fail" and not _brings_numpy(build, found)):

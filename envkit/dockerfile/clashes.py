@@ -51,14 +51,18 @@ def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator
     packages = tuple(packages)
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
     specs = specs_of(last.values())
+    by_command: dict[tuple[int, ...], list[Package]] = {}
     for one in last.values():
-        beside = [other for other in last.values() if other.command == one.command]
+        by_command.setdefault(one.command, []).append(one)
+    specs_by_command = {command: specs_of(ones) for command, ones in by_command.items()}
+    for one in last.values():
+        beside = specs_by_command[one.command]
         verdict = _agrees(one, specs)
         if verdict.status != "fail":
-            for line, refusal in needs.against(one, specs_of(beside)) if needs is not None else ():
+            for line, refusal in needs.against(one, beside) if needs is not None else ():
                 yield Clash(one, refusal, breaks=True, release="", needs=line)
             continue
-        if _agrees(one, specs_of(beside)).status == "fail":
+        if _agrees(one, beside).status == "fail":
             breaks = normalized(one.name) not in TESTED_ONLY
             yield Clash(one, verdict, breaks, _release_beside(one, specs, needs), needed_of(releases_of(one), specs))
             continue

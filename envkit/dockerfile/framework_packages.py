@@ -17,6 +17,9 @@ from envkit.tables.rows import Framework
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+# They run without cuDNN, and use it where they find theirs.
+CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
+GPU_ALONE = frozenset({"cupy"})  # nothing of them runs on the CPU
 _INDEX_VARIANT = regex(r"/(?:whl|packages/stable)/(?:test/|nightly/|lts/[\d.]+/)?(cu\d+|cpu|rocm[\d.]*|xpu)\b")
 _LOCAL_VARIANT = regex(r"\+(cu\d+|cpu|rocm[\d.]*|xpu)")
 # Where the default index and its mirrors keep a file: in folders that its checksum names.

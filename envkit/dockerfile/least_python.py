@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from envkit.base.versions import Version
+from envkit.dockerfile.base import Base
 from envkit.dockerfile.base_replaced import is_confined
 from envkit.dockerfile.ground import Ground
 from envkit.tables.build_stops import MovingPython
@@ -20,8 +21,13 @@ def least_python(ground: Ground) -> Version | None:
     if is_confined(ground) or ground.tells & {"python", "environment", "deadsnakes"}:
         return None
     if own is None:
-        return _of_tag(base.repository, base.tag or _LATEST) if ground.of_python else None
+        return least_of_tag(base) if ground.of_python else None
     return own.python or python_of_tag(own)
+
+
+def least_of_tag(base: Base) -> Version | None:
+    """The oldest Python that images with the tag of a base have, whatever the file brings."""
+    return _of_tag(base.repository, base.tag or _LATEST)
 
 
 def python_of_tag(own: FrameworkImage) -> Version | None:

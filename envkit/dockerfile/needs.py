@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from envkit._startup.records import record
 from envkit.base.markers import holds
@@ -16,6 +17,8 @@ from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageNeed, PackagePair
+
+_FEW = 4  # look-ups, which together cost as much as reading the table
 
 
 @record
@@ -33,7 +36,7 @@ class Needs:
         if release is None or one.command in self.apart:
             return
         name = normalized(one.name)
-        for row in read(PackageNeed, holding=f"{name},"):
+        for row in _rows_of(name, many=len(others) > _FEW):
             needed = requirement_of(row.requires) if row.package == name else None
             if needed is None or needed.package not in others or not _is_in(release, row):
                 continue
@@ -54,6 +57,19 @@ class Needs:
             any(holds(marker, python, self.architecture, self.platform, extra) for extra in ("", *one.extras))
             for python in known
         )
+
+
+def _rows_of(package: str, *, many: bool) -> tuple[PackageNeed, ...]:
+    """The rows that may be of a package; where `many` are looked up, the whole table is read once."""
+    return _by_package().get(package, ()) if many else read(PackageNeed, holding=f"{package},")
+
+
+@cache
+def _by_package() -> dict[str, tuple[PackageNeed, ...]]:
+    found: dict[str, list[PackageNeed]] = {}
+    for row in read(PackageNeed):
+        found.setdefault(row.package, []).append(row)
+    return {package: tuple(rows) for package, rows in found.items()}
 
 
 def _plain(requires: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
@@ -11,7 +11,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.containers.image_faults import REQUIREMENTS_CLASH
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import package_subject, stop
-from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.packages import Package
 from envkit.tables.build_tools import OwnModule
 from envkit.tables.loader import read
@@ -22,7 +22,7 @@ _PIN = regex(r"={2,3}(\d{1,4}(?:\.\d{1,4}){0,4})")
 def pinned_twice(ground: Ground) -> Iterator[Finding]:
     """The first package that one command pins to two releases: no pip takes that."""
     for step in ground.steps:
-        twice = _twice(step) if step.command.decisive else None
+        twice = twice_pinned(step.packages) if step.command.decisive else None
         if twice is not None:
             package, other = twice
             yield stop(
@@ -36,10 +36,10 @@ def pinned_twice(ground: Ground) -> Iterator[Finding]:
             return
 
 
-def _twice(step: Step) -> tuple[Package, str] | None:
+def twice_pinned(packages: Iterable[Package]) -> tuple[Package, str] | None:
     """The package that is pinned to another release before, and what was asked for there."""
     pins: dict[str, tuple[Version, str]] = {}
-    for package in step.packages:
+    for package in packages:
         pin = _PIN.fullmatch(package.spec)
         if pin is None or package.tool != "pip" or package.marker or package.held:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
@@ -51,7 +52,11 @@ class Chosen:
 
     def item_of(self, package: str) -> Item | None:
         """The item of a package by its comparable name."""
-        return next((one for one in self.items if normalized(one.package.name) == package), None)
+        return self._by_name.get(package)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Item]:
+        return {normalized(one.package.name): one for one in reversed(self.items)}
 
 
 def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: Matrix) -> Chosen:

@@ -18,7 +18,7 @@ from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.cpu_builds import is_for_the_cpu
-from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, GPU_ALONE, Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_release
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen, python_allowed
@@ -69,19 +69,21 @@ def framework_findings(
 
 def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
     """That a build loads CUDA from elsewhere: what another framework of the file provides may be of another major."""
-    cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
+    wants = None if build.framework in CUDNN_AT_WILL else build.cudnn
+    cudnn = f" and cuDNN {wants}" if wants else ""
     title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
     for wanted, other in have.meant:
         brings = wanted.tool == "pip" and cuda_comes_from(other, wanted, have.contents) == "inside"
         if other.framework == build.framework or not brings:
             continue
-        pairs = (("CUDA", build.cuda, other.cuda), ("cuDNN", build.cudnn, other.cudnn))
+        pairs = (("CUDA", build.cuda, other.cuda), ("cuDNN", wants, other.cudnn))
         apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
         if apart:
             needed = f"CUDA {build.cuda}{cudnn}"
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
             loser = framework_title(build.framework)
-            impact = f"Unless the system has {needed}, {loser} reports a missing library and runs on the CPU."
+            fails = "fails" if build.framework in GPU_ALONE else "runs on the CPU"
+            impact = f"Unless the system has {needed}, {loser} reports a missing library and {fails}."
             remedy = Remedy(_that_go_together(build, other, have, query))
             sources = tuple(dict.fromkeys((*build.sources, *other.sources)))
             return finding(
@@ -111,6 +113,8 @@ def _serves(loads: FrameworkBuild, brings: FrameworkBuild) -> bool:
     """Whether a build can load another's libraries: the same CUDA major, and a cuDNN as new as that it is made with."""
     if loads.cuda is None or brings.cuda is None or loads.cuda.major != brings.cuda.major:
         return False
+    if loads.framework in CUDNN_AT_WILL or brings.framework in CUDNN_AT_WILL:
+        return True
     if loads.cudnn is None or brings.cudnn is None or loads.cudnn.major != brings.cudnn.major:
         return False
     return brings.cudnn.release(2) >= loads.cudnn.release(2)

@@ -19,13 +19,14 @@ from envkit.compat.pairs import meeting, pairs_by_package, required
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.libraries_shared import with_its_cuda
 from envkit.dockerfile.needs import Needs
-from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
 from envkit.project.companion_releases import needs_of
 from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
 from envkit.project.conda_channels import channel_findings
+from envkit.project.excluding import excluding_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.installable import installable_findings
 from envkit.project.library_pins import library_findings
@@ -73,6 +74,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     if not clashing:
         found += _together(have, query)
         found += library_findings(have, query) if not manifest.locked else ()
+    found += excluding_findings(manifest, have)
     found += _numpy(have, matrix)
     found += [*_conda(have, query), *conda_findings(manifest, have), *channel_findings(have, query)]
     found += companion_findings(have, query)
@@ -186,7 +188,9 @@ def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
 
 
 def _together(have: Chosen, query: Query) -> Iterator[Finding]:
-    pip = [(wanted, _with_its_cuda(build, wanted, have)) for wanted, build in have.meant if wanted.tool == "pip"]
+    pip = [
+        (wanted, with_its_cuda(build, wanted, have.contents)) for wanted, build in have.meant if wanted.tool == "pip"
+    ]
     for (other, first), (wanted, second) in combinations(pip, 2):
         if first.framework == second.framework and first.version != second.version:
             yield _overwritten(other, first, wanted, second, subject_of(have.item_of(wanted.package), wanted))
@@ -226,11 +230,6 @@ def _numpy(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
                 remedy=Remedy(f"Require numpy{build.numpy}."),
                 sources=verdict.sources,
             )
-
-
-def _with_its_cuda(build: FrameworkBuild, wanted: Wanted, have: Chosen) -> FrameworkBuild:
-    """The build as this file installs it: the libraries of an extra that is not asked for are not required."""
-    return build if cuda_comes_from(build, wanted, have.contents) == "inside" else replace(build, bundles_cuda=False)
 
 
 def _overwritten(other: Wanted, first: FrameworkBuild, wanted: Wanted, second: FrameworkBuild, subject: str) -> Finding:

@@ -126,3 +126,29 @@ def _by_its_words(repository: str, tag: str) -> FrameworkImage | None:
 def _dotted(digits: str, major: int) -> str:
     """A release of three numbers that a tag writes without dots; others as they are."""
     return digits if "." in digits else f"{digits[:major]}.{digits[major:-1]}.{digits[-1]}"
+
+
+@table("image/vendor_images.csv", "repository")
+@record
+class VendorImage:
+    """An image, by its `repository` as a pattern, with the software for GPUs of another vendor than NVIDIA.
+
+    `release`: where its tags name the release of the `package` that it has of the platform's build.
+    """
+
+    repository: str
+    platform: str
+    vendor: str
+    package: str | None
+    release: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/cuda_wheels.csv", "package")
+@record
+class CudaWheel:
+    """A package whose `versions` on the default index are built for CUDA alone; blank: all."""
+
+    package: str
+    versions: str
+    sources: tuple[str, ...]

@@ -171,3 +171,15 @@ class PackageEnd:
     because: str
     instead: str
     sources: tuple[str, ...]
+
+
+@table("shared_folders.csv", "module")
+@record
+class SharedFolder:
+    """Packages that all install the same `module`, so that one environment holds one of them."""
+
+    module: str
+    packages: tuple[str, ...]
+    impact: str
+    keep: str
+    sources: tuple[str, ...]

@@ -70,3 +70,23 @@ def test_a_companion_of_another_torch_is_found_where_only_its_builds_are_known(
     text = f"FROM python:3.8\nRUN pip install {packages}\n"
     found = [one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.WARN]
     assert [one.title for one in found] == ([f"{told}, but torch==1.13.0 is also requested"] if told else [])
+
+
+NGC = "FROM nvcr.io/nvidia/pytorch:24.01-py3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{NGC}RUN pip install torch==2.1.0 torchvision==0.16.0\n", 1),
+        (f"{NGC}RUN pip install torch\n", 0),
+        (f"{NGC}RUN python -m venv /v && /v/bin/pip install torch==2.1.0\n", 0),
+        (f"{BASE}RUN pip install torch==2.1.0\n", 0),
+    ],
+)
+def test_a_pinned_torch_over_nvidias_own_build_leaves_its_extensions_in_doubt(
+    text: str, told: int, matrix: Matrix
+) -> None:
+    found = check_dockerfile(text, Request(container=True), matrix)
+    assert [one.status for one in found if "NVIDIA's own build" in one.title] == [Status.UNKNOWN] * told
+    assert not [one for one in found if one.id == "image.numpy-unbounded" and text.startswith(NGC)]

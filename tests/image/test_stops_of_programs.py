@@ -46,6 +46,8 @@ STOPS = [
     ("image.certificates-missing", f"{_LEAN.format('git')}RUN git clone https://a.example/b\n"),
     ("image.installer-asks", f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run\n"),
     ("image.installer-asks", f"{_CUDA}RUN ./cuda_12.4.1_550.54.15_linux.run --toolkit\n"),
+    ("image.driver-inside", f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --silent\n"),
+    ("image.driver-inside", f"{_CUDA}RUN bash ./cuda_12.4.1_550.54.15_linux.run --silent --toolkitpath=/opt/cuda\n"),
     ("image.word-unknown", "FROM continuumio/miniconda3\nRUN conda install -y -c conda-forge\n"),
     ("image.installer-gone", "FROM python:3.12\nRUN gpg --keyserver ha.pool.sks-keyservers.net --recv-keys A\n"),
     (
@@ -123,6 +125,10 @@ BUILDS = [
     "FROM nvidia/cuda:12.6.3-base-ubuntu22.04\nRUN apt-get update && apt-get install -y --no-install-recommends git\n"
     "RUN git clone https://a.example/b\n",
     f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --silent --toolkit\n",
+    f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --silent --samples\n",
+    f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --silent || true\n",
+    f"{_CUDA.replace('12.4.1_550.54.15', '9.0.176_384.81')}RUN sh cuda_9.0.176_384.81_linux.run --silent\n",
+    f'{_CUDA}ARG PARTS\nRUN sh cuda_12.4.1_550.54.15_linux.run --silent "$PARTS"\n',
     f"{_CUDA}RUN sh cuda_12.4.1_550.54.15_linux.run --extract=/x && yes | sh cuda_12.4.1_550.54.15_linux.run\n",
     "FROM python:3.12\nRUN apt-get install git\n",
     "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y ffmpeg\n",

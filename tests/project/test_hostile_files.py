@@ -8,6 +8,7 @@ import pytest
 
 from envkit.api.project import project_report
 from envkit.base.errors import SourceError
+from envkit.project.judge import judge as judged
 from envkit.project.read import KINDS, read_manifest
 from envkit.solver.request import Request
 from envkit.tables import Matrix
@@ -87,3 +88,13 @@ def test_a_lock_of_300_packages_takes_a_third_of_a_second() -> None:
         assert len(found.items) == 300
 
     assert seconds(read) < 1  # 0.1 on a quiet machine
+
+
+def test_a_list_of_2000_pins_takes_a_second() -> None:
+    lines = [f"package-{number}==1.{number}" for number in range(2000)]
+
+    def judge() -> None:
+        manifest = read_manifest("requirements", "\n".join(lines), lambda name: None, "x86_64", "linux")
+        judged(manifest, Request(), (), Matrix.load())
+
+    assert seconds(judge) < 1

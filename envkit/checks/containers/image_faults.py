@@ -172,6 +172,16 @@ FRAMEWORK_FOR_OTHER_CUDA = image_fault(
         "https://www.tensorflow.org/install/source#gpu",
     ),
 )
+OTHER_VENDOR = image_fault(
+    "image.other-vendor",
+    title="A package built for CUDA is installed in an image for GPUs of another vendor",
+    doc="""In an image with ROCm, the packages are builds for ROCm.
+
+    The default index has PyTorch, vLLM, and xFormers for CUDA only. Over an image that brings PyTorch for ROCm, pip
+    replaces it with the CUDA build, or adds a package whose kernels no AMD GPU runs.""",
+    fix="Keep the framework of the base image, or install the builds for ROCm from their own index.",
+    references=("https://pytorch.org/get-started/locally/", "https://hub.docker.com/r/rocm/pytorch"),
+)
 FRAMEWORK_VERSION = image_fault(
     "image.framework-version",
     title="A framework's build is not known, or does not exist",

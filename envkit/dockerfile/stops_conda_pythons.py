@@ -1,0 +1,64 @@
+"""Where conda stops: the pinned framework has no build for the Python of conda's own environment, which it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import package_subject, stop
+from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.least_python import least_of_tag
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import pinned_release
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_OTHER_PYTHON = regex(r"-n|--name(?:=.*)?|-p|--prefix(?:=.*)?|-f|--file(?:=.*)?|create|env|python(?:[=<>~ ].*)?")
+_ENVIRONMENTS = regex(
+    r"\b(?:conda|mamba) (?:env )?create\b|\bactivate\b|\benv update\b|CONDA_DEFAULT_ENV|python *[=<>~]"
+)
+
+
+def conda_for_other_python(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
+    """The first such framework, where no command makes an environment or asks for a Python."""
+    python = least_of_tag(ground.base) if ground.first else None
+    texts = (*ground.written, *ground.environment)
+    if python is None or any(map(_ENVIRONMENTS.search, texts)) or ground.reads_unseen:
+        return
+    for step in ground.steps:
+        if not step.command.decisive or any(map(_OTHER_PYTHON.fullmatch, step.command.words)):
+            continue
+        for package in step.packages:
+            last = _last_python(package, matrix)
+            if last is not None and python > Version.of(last.major, last.minor + 1):  # conda-forge adds one at most
+                yield stop(
+                    faults.PYTHON_WITHOUT_PACKAGE,
+                    f"{package.asked} has no build for Python {python} or newer, which the conda of "
+                    f"{ground.base.image} has and keeps",
+                    package_subject(package),
+                    impact="The build stops: conda finds no solution.",
+                    fix=f"Install it into an environment of its own: conda create -n NAME python={last} "
+                    f"{package.name}.",
+                )
+                return
+
+
+def _last_python(package: Package, matrix: Matrix) -> Version | None:
+    """The newest Python that a pinned release of a framework has builds for."""
+    pin = pinned_release(f"=={package.spec.lstrip('=')}") if package.tool == "conda" else None  # = is a line to conda
+    framework = matrix.framework(normalized(package.name)) if pin is not None else None
+    if pin is None or framework is None:
+        return None
+    pythons = [
+        python
+        for build in matrix.builds(framework.name)
+        if build.version.starts_with(Version.parse(pin))
+        for python in build.pythons
+    ]
+    return max(pythons, default=None)
