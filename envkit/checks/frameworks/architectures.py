@@ -150,6 +150,7 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     tier="X",
     rank=11,
     any_of=("pythons", "messages"),
+    explained_by=("cuda-architecture-not-chosen",),
     fix="Install an older release, or the build for an older CUDA, that still supports the GPU; pin it.",
     references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
 )

@@ -80,8 +80,8 @@ _BUILT = regex(
     r"|(?P<cpu>py3\.\d{1,2}_cpu_\d|cpu_py\d{2,3}|cpu[ -]only\b|cpuonly\b|\(?cpu\)))"
 )
 _BECAME = regex(
-    r"\A`?[ ]?(?:-{1,2}>|=>|→|to|auf|升级到|更新到) ?`?v?"
-    r"(?P<version>[12]?\d\.\d{1,3}(?:\.\d{1,3})?(?:\+\w{2,6})?)\b(?![\w.]\d)"
+    r"\A`?(?:[ ]?(?:-{1,2}>|=>|→|to|auf|升级到|更新到) ?`?v?|\.? [Ss]ince )"
+    r"(?P<version>[012]?\d\.\d{1,3}(?:\.\d{1,3})?(?:\+\w{2,6})?)\b(?![\w.]\d)"
 )
 _MOVED = regex(r" ?(?:-{1,2}>|=>|→|to|auf|à|a|升级到|更新到) ?v?(?P<version>\d{3}(?:\.\d{2,3}){0,2})(?![\w.]?\d)")
 _BEFORE = 20  # characters in front of a package's name
