@@ -70,7 +70,7 @@ _OTHER = Fault(
 )
 
 
-_RAISED = ("told-overclock-offset", "told-overclock-memory")
+_RAISED = ("told-overclock-offset", "told-overclock-memory", "told-reduce-overclock")
 _FACTORY_CLOCKS = Remedy(
     "Set the memory clock back to the factory's, and see whether the errors stay away. To raise it again, do so by "
     "less: each card has its own limit, and the Xid names the card that is over it. If the errors come back at factory "
@@ -297,14 +297,6 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     healthy.
     """
     pairs = xid_messages(environment, "xid-other")
-    serious = [pair for pair in pairs if pair[0].kind not in (_APPLICATION, _INFORMATION)]
-    by_code: dict[int, list[tuple[Xid, Message]]] = {}
-    for pair in serious:
-        by_code.setdefault(pair[0].code, []).append(pair)
-    for same in by_code.values():
-        yield _reported(environment, same)
-    if serious:
-        return
     numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
     own = [message for _, message in pairs]
     if pairs and (raised := seen(environment, _OTHER.id, *_RAISED)):
@@ -315,7 +307,16 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             remedy=_FACTORY_CLOCKS,
             status=Status.FAIL,
         )
-    elif pairs:
+        return
+    serious = [pair for pair in pairs if pair[0].kind not in (_APPLICATION, _INFORMATION)]
+    by_code: dict[int, list[tuple[Xid, Message]]] = {}
+    for pair in serious:
+        by_code.setdefault(pair[0].code, []).append(pair)
+    for same in by_code.values():
+        yield _reported(environment, same)
+    if serious:
+        return
+    if pairs:
         yield ok(
             f"Xid {numbers}: an error in a program, not in the GPU or the driver",
             evidence=message_evidence(environment, own),
