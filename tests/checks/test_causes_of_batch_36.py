@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.findings import Remedy, Status
-from tests.checks.remedies_given import REPORTS
+from tests.checks.remedies_given import REPORTS, fails, fix
 from tests.checks.software import findings_of
 from tests.checks.test_causes_of_batch_34 import failures, first
 
@@ -124,3 +124,17 @@ def _given(number: str) -> Remedy:
     given = next(each.remedy for each in findings_of(text) if each.status is Status.FAIL)
     assert given is not None
     return given
+
+
+def test_a_rented_host_is_chosen_and_not_changed() -> None:
+    demand = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please update your driver\n"
+    rented = fix(fails(f"start container for runpod/worker-comfyui:5.8.5: begin\n{demand}")[0])
+    assert "CUDA 12.6 or newer" in rented and "apt-get" not in rented
+    assert "rented" not in fix(fails(demand)[0])
+
+
+def test_factory_clocks_come_before_a_reset() -> None:
+    halted = "kernel: NVRM: Xid (PCI:0000:01:00): 62, pid=24349, 0000(0000) 00000000 00000000\n"
+    raised = fails(f"TREX: Can't find nonce, try to reduce overclock to stabilize GPU state\n{halted}")[0]
+    assert "factory" in fix(raised) and "RMA" not in fix(raised)
+    assert "factory" not in fix(fails(halted)[0])

@@ -47,6 +47,13 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
         else "To keep the host's driver, use an image tag for "
         + (f"CUDA {own.release(2)} or older." if own else "an older CUDA.")
     )
+    if seen(environment, "image-needs-newer-driver", "detail-rented"):
+        wanted = f"CUDA {cuda} or newer" if cuda else "the CUDA that the message names"
+        return Remedy(
+            f"A rented host keeps its driver: let only hosts with {wanted} be chosen. On RunPod, that is "
+            "the endpoint's or pod's filter for CUDA versions (allowedCudaVersions in hub.json): list every version "
+            f"from there on, and no older one. {kept}"
+        )
     given = newer_driver(environment, matrix, cuda, kept)
     if not older or given.steps:
         return given
