@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.findings import Remedy, Status
-from tests.checks.remedies_given import REPORTS, fails, fix
+from tests.checks.remedies_given import REPORTS
 from tests.checks.software import findings_of
 from tests.checks.test_causes_of_batch_34 import failures, first
+from tests.checks.test_fixes_of_reports import fails
+from tests.checks.test_what_a_text_shows import fix
 
 _NO_IMAGE = "no kernel image is available for execution on the device"
 _NO_LIBCUDA = "error while loading shared libraries: libcuda.so.1: cannot open shared object file"
