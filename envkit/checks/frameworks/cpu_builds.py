@@ -278,10 +278,10 @@ def _plain_on_arm(environment: Environment, matrix: Matrix, item: Installed) -> 
     another index."""
     framework, version = item.framework, release(item.framework.version)
     tagged = "+" in framework.package or framework.rocm or framework.cuda_known or framework.cuda is not None
-    own = [row for row in matrix.builds(framework.name) if row.version == version]
-    if environment.system.architecture.value != "aarch64" or framework.name != "pytorch" or tagged or not own:
+    if environment.system.architecture.value != "aarch64" or framework.name != "pytorch" or tagged:
         return False
-    if distribution(item.python, "torch") is None:  # conda has builds of its own
+    own = [row for row in matrix.builds(framework.name) if row.version == version]
+    if not own or distribution(item.python, "torch") is None:  # conda has builds of its own
         return False
     return not any(row.on_pypi and row.cuda is not None and "aarch64" in row.architectures for row in own)
 

@@ -133,7 +133,7 @@ def _left_from_upgrade(environment: Environment) -> Remedy | None:
         f"{package} is from an older release of Debian and does not build for the new kernel; DKMS reports that as an "
         "error, so the kernel's headers stay unconfigured. If the first command shows no version in an archive, purge "
         "the package, and finish the upgrade. nvidia-detect then names the driver that this release has for the card; "
-        "install that one before you restart.",
+        "install that one before you restart. These commands are for Debian (/etc/os-release names the system).",
         (
             run("apt-cache", "policy", NAME(package)),
             run("sudo", "apt-get", "purge", NAME(package)),
