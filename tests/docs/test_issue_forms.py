@@ -25,6 +25,8 @@ COLLECT_ENV = (ROOT / "tests/texts/healthy-collect-env-new.txt").read_text("utf-
 NO_COMPLAINT = (
     "framework-sees-no-gpu-root-works",
     "healthy-mxfp4-falls-back",
+    "healthy-collect-env-cpu-laptop",
+    "healthy-work-rootless-docker-cdi",
     "healthy-third-no-nvcc",
     "healthy-third-nixos",
     "healthy-seventh-desktop-5090",
