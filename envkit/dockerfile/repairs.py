@@ -48,6 +48,7 @@ _TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
 _INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
 _SCRIPT = "/get-pip.py"
+_APK = "apk add"
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
@@ -81,8 +82,9 @@ def _none(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tu
 
 
 def _known_lines(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Sequence[str], str]]:
+    of_alpine = finding.remedy is not None and _APK in finding.remedy.summary
     for row in read(FaultLine):
-        if row.fault == finding.id:
+        if row.fault == finding.id and (_APK in row.line) is of_alpine:
             yield _with_line(lines, finding, row.line, after_from=row.place == "after-from"), row.told
 
 

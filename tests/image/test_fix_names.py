@@ -28,6 +28,10 @@ FIXED = {
         "FROM pytorch/pytorch:1.13.1-cuda11.7-cudnn8-devel\n",
         "FROM pytorch/pytorch:1.13.1-cuda11.6-cudnn8-devel\n",
     ),
+    "pip on Alpine": (
+        "FROM alpine:3.18\nRUN apk add --no-cache python3\nRUN pip3 install six\n",
+        "RUN apk add --no-cache py3-pip\nRUN pip3 install six\n",
+    ),
     "a moved image": ("FROM bitnami/pytorch:2.1.2\n", "FROM bitnamilegacy/pytorch:2.1.2\n"),
     "no git": (f"{SLIM}RUN git clone https://a.example/b\n", "apt-get install -y --no-install-recommends git"),
     "no python": (f'{PIP}COPY a.py .\nCMD ["python3", "a.py"]\n'.replace('"python3"', '"python"'), "ln -s python3"),
