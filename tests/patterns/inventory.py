@@ -13,6 +13,7 @@ from pathlib import Path
 
 import envkit
 from envkit.checks.engine import command
+from envkit.dockerfile import stops_absent
 from envkit.host.name_pattern import name_pattern
 from envkit.ingest import signatures
 from envkit.ingest.signatures import compiled
@@ -20,12 +21,13 @@ from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.printed_secrets import printer_pattern
 from envkit.privacy.secret_commands import pattern_of
 from envkit.probe import kept
-from envkit.tables.build_stops import ExpiredKey, MovingPython, MovingSystem
+from envkit.tables.build_stops import BaseUser, ExpiredKey, MovingPython, MovingSystem, Redirect
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
-from envkit.tables.known_bases import TagScheme
+from envkit.tables.known_bases import TagScheme, VendorImage
 from envkit.tables.loader import read
 from envkit.tables.names import NotCovered
+from envkit.tables.program_stops import AbsentProgram
 from envkit.tables.secrets import SecretCommand
 
 ROOT = Path(envkit.__file__).parent
@@ -125,6 +127,14 @@ def _moving_tags() -> Iterator[Pattern]:
         yield Pattern(f"image/moving_pythons.csv: {python.repository}", python.tags, from_the_start=True)
     for key in read(ExpiredKey):
         yield Pattern(f"image/expired_keys.csv: {key.repository}", key.tags, from_the_start=True)
+    for redirect in read(Redirect):
+        yield Pattern("image/redirects.csv", redirect.address, from_the_start=True)
+    for user in read(BaseUser):
+        yield Pattern(f"image/base_users.csv: {user.user}", user.images, from_the_start=True)
+    for image in read(VendorImage):
+        yield Pattern(f"image/vendor_images.csv: {image.vendor}", image.repository, from_the_start=True)
+        if image.release:
+            yield Pattern(f"image/vendor_images.csv: a release of {image.vendor}", image.release)
     for scheme in read(TagScheme):
         yield Pattern(f"image/tag_schemes.csv: {scheme.repository}", scheme.tags, from_the_start=True)
 
@@ -132,6 +142,16 @@ def _moving_tags() -> Iterator[Pattern]:
 def _driver_packages() -> Iterator[Pattern]:
     for name in ("nvidia-driver-550", "cuda"):
         yield Pattern("envkit.dockerfile.repairs: a driver", rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?")
+
+
+def _programs() -> Iterator[Pattern]:
+    for row in read(AbsentProgram):
+        yield Pattern(f"image/programs.csv: {row.program}", stops_absent._named(row.program).pattern)
+
+
+def _targets() -> Iterator[Pattern]:
+    for kind in ("sm", "compute"):
+        yield Pattern("envkit.ingest.readers.torch_log: targets", rf"{kind}_(\d{{2,3}}[af]?)")
 
 
 def _forms() -> Iterator[Pattern]:
@@ -150,6 +170,11 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.dockerfile.base._system": _moving_tags,
+    "envkit.dockerfile.other_vendors._there": lambda: iter(()),  # those of the line above
+    "envkit.dockerfile.stops_redirects.redirect_not_followed": lambda: iter(()),  # the same
+    "envkit.dockerfile.stops_root._base_user": lambda: iter(()),  # the same
+    "envkit.dockerfile.stops_absent._named": _programs,
+    "envkit.ingest.readers.torch_log._whole_list": _targets,
     "envkit.tables.build_stops.holds": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.least_python._of_tag": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.contents._at_least": lambda: iter(()),  # the same
