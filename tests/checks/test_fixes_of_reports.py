@@ -236,9 +236,9 @@ def test_an_older_gcc_is_named_only_where_the_distribution_has_it(system: str, e
 
 def test_a_libstdcxx_is_brought_by_the_package_tool_that_is_there() -> None:
     line = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x.so)\n"
-    for system, expected in (("rocky 9.4", ()), ("ubuntu 22.04", (LIBSTDCXX,))):
+    for system, command in (("rocky 9.4", "conda install"), ("ubuntu 22.04", LIBSTDCXX)):
         finding = next(each for each in fails(os_release(system) + line) if each.id == "libstdcxx-too-old")
-        assert finding.remedy is not None and finding.remedy.commands == expected
+        assert finding.remedy is not None and command in finding.remedy.commands[0]
 
 
 def test_a_package_that_is_none_of_ours_gets_no_python_made_for_pytorch() -> None:

@@ -208,7 +208,7 @@ def test_nomkl_is_not_for_windows(end: str, command: str) -> None:
 def test_libstdcxx_comes_from_the_environment_that_needs_it() -> None:
     by = "/opt/conda/lib/python3.11/site-packages/x.so"
     assert "conda install" in remedy_of(GLIBCXX.format(by=by) + "Ubuntu 20.04\n", "libstdcxx-too-old")[1]
-    assert "apt-get" in remedy_of(GLIBCXX.format(by="/srv/x.so") + "Ubuntu 20.04\n", "libstdcxx-too-old")[1]
+    assert "apt-get" in remedy_of(GLIBCXX.format(by="/srv/x.so") + "Ubuntu 24.04\n", "libstdcxx-too-old")[1]
 
 
 def test_an_option_of_the_module_reaches_the_initramfs() -> None:
