@@ -34,7 +34,7 @@ _DIRECTML = (
 def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy:
     """With the way that is left where no build for this machine has the GPU."""
     owns = possible(environment, matrix)
-    if any("cmake" in line for line in given.commands) and (last := _last_toolkit(owns, matrix)):
+    if any(line.startswith("cmake ") for line in given.commands) and (last := _last_toolkit(owns, matrix)):
         return Remedy(
             f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels "
             "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it "
