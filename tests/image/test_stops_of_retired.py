@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.engine.findings import Status
-from envkit.dockerfile.check import check_dockerfile
-from envkit.solver.request import Request
 from envkit.tables import Matrix
+from tests.image.told import failures
 
 _JAMMY = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip git make\n"
 _XENIAL = "FROM ubuntu:16.04\nRUN apt-get update && apt-get install -y {}\n"
@@ -83,15 +81,11 @@ GOES_ON = [
 ]
 
 
-def _fails(text: str, matrix: Matrix) -> set[str]:
-    return {one.id for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.FAIL}
-
-
 @pytest.mark.parametrize(("fault", "text"), STOPS)
 def test_says_where_it_stops(fault: str, text: str, matrix: Matrix) -> None:
-    assert fault in _fails(text, matrix)
+    assert fault in failures(text, matrix)
 
 
 @pytest.mark.parametrize("text", GOES_ON)
 def test_is_silent_where_it_goes_on(text: str, matrix: Matrix) -> None:
-    assert not _fails(text, matrix) - {"image.base-gone", "image.apt-without-package"}
+    assert not failures(text, matrix) - {"image.base-gone", "image.apt-without-package"}
