@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tools.data.index import Index, IndexFile, IndexUnreachable, pip_index_url
+from tools.data.remote_zip import member
 
 FRAMEWORKS = ("torch", "tensorflow", "jax")
 _PYTHONS = tuple(f"3.{minor}" for minor in range(7, 15))
@@ -126,7 +127,7 @@ def _least(requirements: tuple[Requirement, ...], framework: str) -> Iterator[Ve
 
 def main(names: list[str]) -> int:
     """Prints the rows of the packages named."""
-    newest = Newest(Index(pip_index_url()), frozenset(map(canonicalize_name, names)))
+    newest = Newest(Index(pip_index_url(), inside=member), frozenset(map(canonicalize_name, names)))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for name, rows in zip(names, pool.map(partial(_rows, newest=newest), names), strict=True):
             for python, floor in rows:

@@ -26,8 +26,6 @@ from packaging.utils import (
 )
 from packaging.version import Version
 
-from tools.data.remote_zip import member
-
 _PIPS_OWN = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _TIMEOUT_S = 60
@@ -137,9 +135,16 @@ def pip_index_url() -> str:
 class Index:
     """The files of each package, asked for once; `requests` counts what was asked of the network."""
 
-    def __init__(self, url: str, fetch: Callable[[str], tuple[str, bytes]] = fetch) -> None:
+    def __init__(
+        self,
+        url: str,
+        fetch: Callable[[str], tuple[str, bytes]] = fetch,
+        inside: Callable[[str, str], bytes] | None = None,
+    ) -> None:
+        """`inside` reads a file out of a wheel, by the wheel's address and the end of the file's name."""
         self._url = url.rstrip("/")
         self._fetch = fetch
+        self._inside = inside
         self._files: dict[str, tuple[IndexFile, ...]] = {}
         self.requests = 0
 
@@ -158,11 +163,11 @@ class Index:
         return tuple(file for file in self.files(package) if file.version == wanted)
 
     def metadata(self, file: IndexFile) -> Message | None:
-        """The METADATA of a wheel: what the index serves next to it, else from the wheel itself; None of a source."""
+        """The METADATA of a wheel: what the index serves next to it, else what `inside` reads; None without either."""
         self.requests += 1
         _, body = self._fetch(file.url + ".metadata")
-        if not body and file.is_wheel:
-            body = member(file.url, _METADATA)
+        if not body and file.is_wheel and self._inside is not None:
+            body = self._inside(file.url, _METADATA)
         return Parser().parsestr(body.decode("utf-8", "replace")) if body else None
 
 

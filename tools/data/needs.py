@@ -20,6 +20,7 @@ from envkit.tables import Matrix
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageNeed, PackagePair
 from tools.data.index import Index, IndexFile, pip_index_url
+from tools.data.remote_zip import member
 
 _LIBRARIES = ("nvidia-", "tensorrt")  # in package_requirements.csv
 _FOR_GPUS = ("cuda", "and-cuda", "cudnn")  # extras that bring a build for GPUs
@@ -144,7 +145,7 @@ def releases_of(package: str, index: Index) -> dict[str, list[str]]:
 
 def main(names: list[str]) -> int:
     """Prints the rows of the packages named."""
-    index = Index(pip_index_url())
+    index = Index(pip_index_url(), inside=member)
     printed = csv.writer(sys.stdout, lineterminator="\n")
     for name in names:
         for row in need_rows(name, releases_of(name, index)):
