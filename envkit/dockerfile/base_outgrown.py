@@ -11,13 +11,13 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.software import numpy_spec, some_version_meets
-from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, stays_in_base
+from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, packages_of, stays_in_base
 from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.least_python import python_of_tag
+from envkit.dockerfile.newest_floors import floor_in_words, newest_floor
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.tables.build_stops import numpy_bringers
 from envkit.tables.codes import limit
@@ -37,7 +37,7 @@ def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
         own = ground.base.own
         if own is None or own.version is None or is_confined(ground):
             continue
-        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        names = packages_of(own, matrix)
         python = own.python or python_of_tag(own)
         asked = [one for one in named if normalized(one.name) in names]
         if python is None or not all(stays_in_base(one, own) for one in asked):
@@ -112,12 +112,10 @@ def _floors(ground: Ground, own: FrameworkImage, names: set[str], python: Versio
             if row is None:
                 continue
             if own.version is not None and own.version < row.floor:
-                through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
                 yield finding(
                     faults.REQUIREMENTS_CLASH,
                     Status.WARN,
-                    f"the newest {through}requires {row.framework}>={row.floor}, but {row.framework} {own.version} is "
-                    "in the base image",
+                    f"{floor_in_words(row)}, but {row.framework} {own.version} is in the base image",
                     package_subject(package),
                     impact=f"pip replaces the {framework_title(own.framework)} in {ground.base.image} with its newest "
                     "release, which needs a newer CUDA and driver.",

@@ -47,7 +47,7 @@ def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
         own = ground.base.own
         if own is None or is_confined(ground) or any(_ADDRESS not in one.name for one in found.lists):
             continue
-        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        names = packages_of(own, matrix)
         if not names & asked:
             yield from _first(ground, own, names, pinned=bool(found.lists))
 
@@ -58,7 +58,7 @@ def own_build_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) 
         own = ground.base.own
         if own is None or not own.repository.startswith(_WITH_CONSTRAINTS) or found.index_set or is_confined(ground):
             continue
-        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        names = packages_of(own, matrix)
         pinned = (
             one
             for step in ground.steps
@@ -72,6 +72,11 @@ def own_build_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) 
             subject = subject_of(package.line, package.asked)
             yield finding(faults.REQUIREMENTS_CLASH, Status.UNKNOWN, f"{told}: {why}", subject, sources=own.sources)
             break
+
+
+def packages_of(own: FrameworkImage, matrix: Matrix) -> set[str]:
+    """The packages of the framework that an image comes with."""
+    return {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
 
 
 def is_confined(ground: Ground) -> bool:

@@ -10,7 +10,7 @@ from envkit.checks.containers import image_faults
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.registry import ImageFault
-from envkit.dockerfile.base_replaced import is_confined, stays_in_base
+from envkit.dockerfile.base_replaced import is_confined, packages_of, stays_in_base
 from envkit.dockerfile.check_parts import command_subject, finding, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
 from envkit.dockerfile.shell import called
@@ -74,7 +74,7 @@ def _framework(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     own = ground.base.own
     if own is None or not ground.first:
         return
-    names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+    names = packages_of(own, matrix)
     asked = [package for step in ground.steps for package in step.packages if package.name in names]
     if asked and (is_confined(ground) or not all(stays_in_base(package, own) for package in asked)):
         return

@@ -14,9 +14,9 @@ from envkit.dockerfile.base_replaced import IN_EVERY_BASE, goes_into_the_base, i
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
+from envkit.dockerfile.newest_floors import newest_floor
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.pins_outgrown import newest_floor
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_releases import elsewhere
 from envkit.tables.known_images import PYTORCH_REPOSITORY
@@ -84,15 +84,11 @@ def _row(package: Package, framework: str, step: Step, ground: Ground, bounded: 
         return None
     if is_bounded(package.spec):
         return None
-    python = _python(package, step, ground)
+    python = python_for(package, step, ground)
     rows = [row for row in read(FrameworkRefusal) if (row.package, row.framework) == (name, framework)]
     rows = [row for row in rows if python is not None and python.release(2) >= row.python]
     row = max(rows, key=lambda one: one.python, default=None)
     return None if row is None or not bounded.isdisjoint({row.through or name, *row.held_by}) else row
-
-
-def _python(package: Package, step: Step, ground: Ground) -> Version | None:
-    return ground.pythons.of(package.caller, step.place) or least_python(ground)
 
 
 def _there(ground: Ground) -> _There | None:
@@ -183,7 +179,7 @@ def _raised(ground: Ground, framework: str, there: _There) -> bool:
                 or _is_for_it(package, step, ground, there)
             ):
                 continue
-            row = newest_floor(package, _python(package, step, ground), (framework,))
+            row = newest_floor(package, python_for(package, step, ground), (framework,))
             newest = releases_of(package)[-1:]
             verdict = pair_agrees(newest, package.name, {framework: ("it", VersionSpec.parse(f"=={there.version}"))})
             if verdict.status == "fail" or (row is not None and there.version < row.floor):

@@ -7,12 +7,18 @@ import re
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base
 from envkit.dockerfile.base_replaced import is_confined
-from envkit.dockerfile.ground import Ground
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.packages import Package
 from envkit.tables.build_stops import MovingPython
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage
 
 _LATEST = "latest"
+
+
+def python_for(package: Package, step: Step, ground: Ground) -> Version | None:
+    """The Python that a step installs a package for, or at least that of the base; None where neither is certain."""
+    return ground.pythons.of(package.caller, step.place) or least_python(ground)
 
 
 def least_python(ground: Ground) -> Version | None:

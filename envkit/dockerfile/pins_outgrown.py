@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -13,9 +13,10 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.base_replaced import goes_into_the_base
 from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
+from envkit.dockerfile.newest_floors import floor_in_words, newest_floor
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.specifiers import is_bounded, pinned_release
+from envkit.dockerfile.specifiers import pinned_release
 from envkit.tables.build_tools import FrameworkFloor
 from envkit.tables.loader import read
 from envkit.tables.rows import framework_title
@@ -66,20 +67,17 @@ def _first(ground: Ground, pins: dict[str, _Pin], titles: dict[str, str]) -> Ite
     bounded = ground.bounded
     for step in ground.steps:
         for package in step.packages if goes_into_the_base(step) else ():
-            python = ground.pythons.of(package.caller, step.place) or least_python(ground)
-            row = newest_floor(package, python, pins)
+            row = newest_floor(package, python_for(package, step, ground), pins)
             if row is None or (row.through or row.package) in bounded:
                 continue
             pin = pins[row.framework]
             apart = step.place > pin.step.place and package.caller == pin.package.caller and not package.marker
             if apart and pin.version < row.floor:
-                through = f"{row.package} requires {row.through}, which " if row.through else f"{row.package} "
                 title = framework_title(titles[row.framework])
                 yield finding(
                     faults.REQUIREMENTS_CLASH,
                     Status.WARN,
-                    f"the newest {through}requires {row.framework}>={row.floor}, but an earlier command installs "
-                    f"{row.framework}=={pin.version}",
+                    f"{floor_in_words(row)}, but an earlier command installs {row.framework}=={pin.version}",
                     package_subject(package),
                     impact=f"pip replaces {title} {pin.version} with a newer release, which may need a newer driver; "
                     f"what was installed for {pin.version} may break.",
@@ -90,13 +88,3 @@ def _first(ground: Ground, pins: dict[str, _Pin], titles: dict[str, str]) -> Ite
                     sources=row.sources,
                 )
                 return
-
-
-def newest_floor(package: Package, python: Version | None, frameworks: Container[str]) -> FrameworkFloor | None:
-    """What the newest release of a package requires of one of these, where pip takes that release with this Python."""
-    if python is None or package.tool != "pip" or is_bounded(package.spec) or package.held or package.wheel is not None:
-        return None
-    names, fitting = ("", *package.extras), normalized(package.name)
-    rows = [row for row in read(FrameworkFloor) if row.package == fitting and (row.extra or "") in names]
-    rows = [row for row in rows if row.framework in frameworks and row.python <= python.release(2)]
-    return max(rows, key=lambda row: row.python, default=None)

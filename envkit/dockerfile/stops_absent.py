@@ -115,11 +115,10 @@ def until(ground: Ground, line: int) -> Iterator[str]:
 
 def _before(ground: Ground, step: Step) -> Iterator[str]:
     """The texts of the RUNs before a step, and of its own what stands before its program is first named."""
-    for part in ground.instructions:
-        if part.keyword == "RUN" and part.line < step.place[1]:
-            yield part.text
-        elif part.keyword == "RUN" and part.line == step.place[1]:
-            yield part.text.partition(step.command.words[0])[0]
+    line = step.place[1]
+    yield from until(ground, line - 1)
+    own = (part.text for part in ground.instructions if part.keyword == "RUN" and part.line == line)
+    yield from (text.partition(step.command.words[0])[0] for text in own)
 
 
 def _after(seen: _Seen, step: Step, *, lean: bool) -> _Seen:

@@ -16,7 +16,7 @@ from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.framework_refused import end_of_index
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import least_python, python_for
 from envkit.dockerfile.packages import Package, Places
 from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.dockerfile.stops_packages import asks_only
@@ -106,7 +106,7 @@ def _meets(package: Package, row: NewerCompanion, step: Step, ground: Ground) ->
     """Whether pip certainly installs such a release on a Python for which the companion has newer ones."""
     if package.tool != "pip" or package.held or package.marker or (package.places.index and row.versions):
         return False
-    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    python = python_for(package, step, ground)
     if python is None or python.release(2) < row.python:
         return False
     newest = row.newest and not is_bounded(package.spec)

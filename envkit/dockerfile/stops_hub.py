@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.base_replaced import is_confined
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground, Step, is_pip
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -93,7 +93,7 @@ def _after(step: Step, row: GoneProgram, ground: Ground, *, there: bool, fresh: 
         return there and brings is None
     if own is not None and is_bounded(own.spec):
         return False
-    python = ground.pythons.of(brings.caller, step.place) or least_python(ground)
+    python = python_for(brings, step, ground)
     newest = fresh or (own is not None and own.places.upgrades)
     return there or (newest and python is not None and python.release(2) >= row.python)
 

@@ -10,7 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
 from envkit.dockerfile.shell import called
 from envkit.tables.build_tools import GoneVerb
 from envkit.tables.loader import read
@@ -53,4 +53,4 @@ def _brought(step: Step, ground: Ground) -> tuple[bool, Version | None]:
         return True, None
     if not found:
         return False, None
-    return False, ground.pythons.of(found[0].caller, step.place) or least_python(ground)
+    return False, python_for(found[0], step, ground)

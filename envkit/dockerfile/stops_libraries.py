@@ -12,7 +12,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.dockerfile.stops_sources import BRINGS, is_harmless
@@ -97,7 +97,7 @@ def _loads_gl(package: Package, ground: Ground, step: Step) -> bool:
     brought = normalized(package.name) in _bringers() and _WITH_WINDOWS.isdisjoint(ground.specs)
     if not brought and normalized(package.name) not in _WITH_WINDOWS:
         return False
-    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    python = python_for(package, step, ground)
     if python is None:
         return ground.base.repository == "tensorflow/tensorflow" and ground.base.tag in ("", "latest", "latest-gpu")
     if python.release(2) < limit("python-of-opencv-with-libgl"):

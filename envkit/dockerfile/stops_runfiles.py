@@ -16,14 +16,12 @@ from envkit.tables.codes import limit
 
 _RUNFILE = regex(r"(?:\S{0,200}/)?cuda_\d[\w.-]{0,60}_linux(?:_sbsa|_ppc64le)?(?:[-.]run)?")
 _SHELL = regex(r"(?:.*/)?(?:ba|da)?sh")
-_SILENT = regex(r"--?(?:silent|s|extract|help|h|check|info|list|lsm|tar|noexec|target|uninstall)(?:=.*)?")
+_INSTALLS_NOTHING = "extract|tar|noexec|help|h|check|info|list|lsm|uninstall"
+_SILENT = regex(rf"--?(?:silent|s|target|{_INSTALLS_NOTHING})(?:=.*)?")
 _IS_SILENT = regex(r"--?(?:silent|s)")
 _RELEASE = regex(r"cuda_(\d{1,2}\.\d{1,2})\.")
 # What names a part, or has the runfile install nothing; --toolkitpath and the like say where alone.
-_PART = regex(
-    r"--?(?:toolkit|samples|driver|documentation|docs|demo-?suite|nvidia-fs|extract|tar|noexec|help|h|check|info|list|lsm"
-    r"|uninstall)(?:=.*)?"
-)
+_PART = regex(rf"--?(?:toolkit|samples|driver|documentation|docs|demo-?suite|nvidia-fs|{_INSTALLS_NOTHING})(?:=.*)?")
 _ANSWERED = regex(r"\byes\b|\becho\b[^\n&;]{0,80}\||<<|\bprintf\b[^\n&;]{0,80}\||expect")
 
 

@@ -12,7 +12,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, Step, arguments
-from envkit.dockerfile.least_python import least_python
+from envkit.dockerfile.least_python import python_for
 from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
@@ -55,7 +55,7 @@ def _stopping(
     if not from_default_index(package):
         return None
     name = normalized(package.name)
-    python = ground.pythons.of(package.caller, step.place) or least_python(ground)
+    python = python_for(package, step, ground)
     tools = {row.tool: row for row in read(SourceTool)}
     for row in read(StoppingSource):
         if row.package != name or not asks_only(package, row.versions) or not _holds(row, python, step, ground):

@@ -11,6 +11,7 @@ from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_absent import until
 from envkit.tables.build_stops import FirstUser
 from envkit.tables.known_images import PYTORCH_REPOSITORY
 from envkit.tables.loader import read
@@ -38,8 +39,7 @@ def user_exists(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         words = called(step.command)
         options = _OPTIONS.get(words[0] if words else "")
-        run = (part.text for part in ground.instructions if part.keyword == "RUN" and part.line <= step.place[1])
-        if any(_WITHDRAWN.search(text) for text in run):
+        if any(map(_WITHDRAWN.search, until(ground, step.place[1]))):
             return
         if options is None or not step.command.decisive or _TWICE & set(words):
             continue
