@@ -24,7 +24,7 @@ from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import message_evidence, named, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -69,7 +69,7 @@ def _docker(environment: Environment) -> DockerEngine | None:
 
 def _in_cluster(messages: tuple[Message, ...]) -> str:
     """The fault as Kubernetes shows it, '' where a message is of Docker; the most exact words first."""
-    variants = {message.signature.partition("/")[2] for message in messages}
+    variants = variants_of(messages)
     if not variants <= frozenset().union(*_OF_KUBERNETES.values()):
         return ""
     return next((title for title, own in reversed(_OF_KUBERNETES.items()) if variants & own), "")
@@ -118,7 +118,7 @@ def _of_the_words(environment: Environment) -> Remedy | None:
 
 def _only_no_free_gpu(environment: Environment) -> bool:
     """Whether the scheduler's line is all that is shown of a cluster, and no node that offers none of its GPUs."""
-    heard = {message.signature.partition("/")[2] for message in seen(environment, "docker-no-nvidia-runtime")}
+    heard = variants_of(seen(environment, "docker-no-nvidia-runtime"))
     nodes = environment.containers.node_devices.value or ()
     return heard == {"insufficient"} and not any(one.capacity and not one.allocatable for one in nodes)
 
@@ -150,7 +150,7 @@ def _on_node(environment: Environment) -> Remedy:
 
 def _tells_of_snap(environment: Environment) -> bool:
     """Whether the messages are of the snap alone."""
-    told = {message.signature.partition("/")[2] for message in seen(environment, "docker-from-snap-or-desktop")}
+    told = variants_of(seen(environment, "docker-from-snap-or-desktop"))
     return bool(told) and told <= _OF_SNAP
 
 

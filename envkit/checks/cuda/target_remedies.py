@@ -167,11 +167,10 @@ def _lower(own: ComputeCapability, matrix: Matrix) -> str:
     )
     if base.numbers >= own.numbers:
         return ""
-    number = str(base).replace(".", "")
     return (
         f" Or keep the toolkit and build for {base}, if it knows that target: its code runs on this GPU, too "
         f"(TORCH_CUDA_ARCH_LIST={base}; where a project has flags of its own, -gencode "
-        f"arch=compute_{number},code=sm_{number}, for MMCV in MMCV_CUDA_ARGS)."
+        f"arch=compute_{base.number},code={base.sm}, for MMCV in MMCV_CUDA_ARGS)."
     )
 
 

@@ -43,6 +43,11 @@ def seen(
     )
 
 
+def variants_of(messages: Iterable[Message]) -> frozenset[str]:
+    """The variants of messages of one check: `compose` of `docker-no-nvidia-runtime/compose`, '' of the check alone."""
+    return frozenset(message.signature.partition("/")[2] for message in messages)
+
+
 def said(environment: Environment, id: str) -> str:  # noqa: A002 - as in reports
     """The lines that `seen` finds, as one text."""
     return " ".join(message.text for message in seen(environment, id))

@@ -27,7 +27,7 @@ ASK = Remedy(
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
-_CPU, _CPU_INDEX = "cpu", "https://download.pytorch.org/whl/cpu"
+_CPU = "cpu"
 _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
 
 
@@ -72,6 +72,8 @@ def beside_cpu_torch(
     matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
 ) -> Remedy | None:
     """Where torch is a CPU build, a companion of the same index; None for any other build, or an unknown release."""
+    from envkit.solver.other_words import PYTORCH_FOR_CPU
+
     wanted = going_with(matrix, torch, partner.name) if local_tag(torch.version) == _CPU else None
     if wanted is None:
         return None
@@ -80,7 +82,16 @@ def beside_cpu_torch(
         "builds for CUDA under the same number, and their operators do not load beside a CPU build of torch. "
         "--extra-index-url leaves the choice to pip; in requirements, give both packages with --index-url, or with "
         "+cpu in their versions.",
-        (pip(python, "install", *_ANEW, REQUIREMENT(wanted.line.partition("+")[0]), "--index-url", URL(_CPU_INDEX)),),
+        (
+            pip(
+                python,
+                "install",
+                *_ANEW,
+                REQUIREMENT(wanted.line.partition("+")[0]),
+                "--index-url",
+                URL(PYTORCH_FOR_CPU),
+            ),
+        ),
     )
 
 

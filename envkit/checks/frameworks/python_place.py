@@ -11,7 +11,7 @@ from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import message_evidence, named, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
@@ -41,7 +41,7 @@ _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     """By who writes there, and with the place that the text shows to have room."""
     messages = seen(environment, "disk-full-at-install")
-    lines = frozenset(message.signature.partition("/")[2] for message in messages)
+    lines = variants_of(messages)
     if lines and lines <= _ELSEWHERE.keys():
         return _ELSEWHERE[min(lines)]
     if on_windows(environment):

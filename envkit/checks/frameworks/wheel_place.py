@@ -16,7 +16,7 @@ from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managed_by
-from envkit.checks.engine.messages import message_evidence, named, said, seen
+from envkit.checks.engine.messages import message_evidence, named, said, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -96,7 +96,7 @@ def _whatever_the_python(
             f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
             "line from the requirements). A program that cannot do without it does not run there."
         )
-    if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
+    if not variants_of(messages).isdisjoint(_OTHER_PLATFORM):
         return _for_this_platform(environment, matrix, messages, package)
     if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name

@@ -11,7 +11,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import named, only_shown, seen
+from envkit.checks.engine.messages import named, only_shown, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -128,7 +128,7 @@ _NO_PEERS = Fault(
 def _of_other_cards(environment: Environment, matrix: Matrix) -> bool:
     """Whether nothing tells of a GeForce card: the GPUs have other names, or messages alone are known, of any card."""
     names = [gpu.name for gpu in seen_gpus(environment, matrix)]
-    told = {message.signature.partition("/")[2] for message in seen(environment, "geforce-p2p-hang")}
+    told = variants_of(seen(environment, "geforce-p2p-hang"))
     return all(name and "GeForce" not in name for name in names) if names else told <= _OF_ANY_CARD
 
 

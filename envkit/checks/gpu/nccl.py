@@ -11,7 +11,7 @@ from envkit.checks.engine.evidence import kind, known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_container, managers
-from envkit.checks.engine.messages import complained, seen
+from envkit.checks.engine.messages import complained, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -41,7 +41,7 @@ def _told_interfaces(environment: Environment) -> tuple[str, ...]:
 def _is_rdma(environment: Environment) -> bool:
     """Whether the connection that failed is one of InfiniBand or RoCE: it is tried when the sockets have connected."""
     messages = seen(environment, "nccl-wrong-interface")
-    kinds = {message.signature.rpartition("/")[2] for message in messages}
+    kinds = variants_of(messages)
     return bool(kinds) and (kinds <= _RDMA or _NO_ANSWER in kinds)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image, managers
-from envkit.checks.engine.messages import all_messages, named, seen
+from envkit.checks.engine.messages import all_messages, named, seen, variants_of
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip
 from envkit.model import Environment
@@ -236,7 +236,7 @@ def rocm_beside_cuda(environment: Environment) -> Remedy | None:
 
 def _vendor(environment: Environment) -> str:
     messages = seen(environment, "no-gpu-on-pci")
-    variants = {message.signature.rpartition("/")[2] for message in messages}
+    variants = variants_of(messages)
     own = next((vendor for variant, vendor in _BY_VARIANT.items() if variant in variants), "")
     listed = named(messages, "gpu") or ""
     return "amd" if own == "processor" and listed.startswith(("Advanced Micro", "AMD")) else own

@@ -10,7 +10,7 @@ from envkit.checks.engine.evidence import NO_PCI_GPU, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -193,8 +193,8 @@ def _on_login_node(environment: Environment) -> Outcome | None:
 
 def _beside_a_build(environment: Environment) -> Outcome | None:
     """What is said of a missing nvidia-smi where a build stopped for want of the toolkit: a build needs no driver."""
-    shown = {message.signature.rpartition("/")[2] for message in seen(environment, _NO_DRIVER.id)}
-    stopped = {message.signature.rpartition("/")[2] for message in seen(environment, "toolkit-missing")} - _NO_NVCC
+    shown = variants_of(seen(environment, _NO_DRIVER.id))
+    stopped = variants_of(seen(environment, "toolkit-missing")) - _NO_NVCC
     if not shown or shown - {"nvidia-smi-not-found", "localized"} or not stopped:
         return None
     title = "nvidia-smi is missing too: building needs no driver, but running what was built does"
