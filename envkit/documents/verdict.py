@@ -166,7 +166,7 @@ def _guessed(environment: Environment, guess: Finding) -> Verdict:
     unknown = _unknown(environment, _UNEXPLAINED)
     commands = tuple(dict.fromkeys((*told_apart(guess.id), *unknown.ask)))
     hint = (Alternative(guess.id, guess.title, command) for command in commands[:1])
-    return replace(unknown, ask=commands, alternatives=tuple(hint))
+    return replace(unknown, ask=commands, alternatives=(*hint, *guess.alternatives))
 
 
 def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:

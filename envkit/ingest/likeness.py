@@ -1,15 +1,14 @@
-"""What known report a text reads like: the nearest of them by the words that they share, and how clearly.
+"""What known causes a text reads like: its words and pairs of neighboring words each speak for or against causes.
 
-The table holds reports whose cause is known, each as the words and pairs of neighboring words that it shares with other
-reports of this cause. A rare word weighs more than a frequent one; the eight nearest reports vote for their cause, by
-how near they are.
+The table holds, for each term, how rare it is and its weight for each cause that it tells something about. The weights
+were learned from reports whose cause is known (`tools/data/known_reports.py`); the table holds terms, never sentences.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from envkit._startup.records import record
@@ -17,95 +16,62 @@ from envkit._startup.regex import regex
 from envkit.tables.loader import DATA, file_bytes
 
 NOTHING_WRONG = "none"  # the cause of a report of a healthy machine, or of a fault that is none of the environment's
+COMMENT, CAUSES = "#", "causes"  # how a line of comment begins, and the name of the line that lists the causes
+PER_UNIT = 1000  # weights and rarities are whole numbers of thousandths in the table
 _TABLE = "known_reports.txt"
-_WORD = regex(r"[a-z0-9]{1,24}")
+_LONGEST = 50_000  # characters of a text that are read: the tale is before the logs
+_HEX = regex(r"\b0x[0-9a-f]+")
+_WORD = regex(r"[a-z][a-z0-9_]{1,24}|[\u4e00-\u9fff]")
 _COMMON = frozenset(
-    (
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "my",
-        "not",
-        "no",
-        "of",
-        "on",
-    )
-    + ("or", "that", "the", "this", "to", "was", "we", "with", "you")
+    ("an", "and", "as", "at", "be", "by", "for", "from", "in", "is", "it", "its", "my", "not", "no", "of", "on", "or")
+    + ("that", "the", "this", "to", "was", "we", "with", "you")
 )
-_VOTERS = 8
 
 
 @record
 class Likeness:
-    """The cause that most of the nearest reports have: their votes for it, and by how much it leads the second one."""
+    """A cause, and how clearly a text reads like the reports with it: 1 where it is as clear as in those reports."""
 
     cause: str
-    votes: float
-    lead: float
+    score: float
 
 
 def terms(text: str) -> frozenset[str]:
     """The words of a text that say something, and each two of them that follow each other."""
-    words = [word for word in _WORD.findall(text.lower()) if word not in _COMMON]
+    plain = _HEX.sub("hex", text[:_LONGEST].lower())
+    words = [word for word in _WORD.findall(plain) if word not in _COMMON]
     return frozenset((*words, *map(" ".join, zip(words, words[1:], strict=False))))
 
 
+def scaled(rarities: Mapping[str, float]) -> dict[str, float]:
+    """The terms of one text with their rarity, so that a long text weighs as much as a short one."""
+    length = math.sqrt(sum(rarity**2 for rarity in rarities.values())) or 1.0
+    return {term: rarity / length for term, rarity in rarities.items()}
+
+
 class Known:
-    """Reports whose cause is known, as something to compare a text with."""
+    """What the known reports taught, as something to compare a text with."""
 
-    def __init__(self, reports: Iterable[tuple[str, frozenset[str]]]) -> None:
-        self._causes: list[str] = []
-        held: dict[str, list[int]] = {}
-        for number, (cause, words) in enumerate(reports):
-            self._causes.append(cause)
-            for word in words:
-                held.setdefault(word, []).append(number)
-        count = len(self._causes)
-        self._reports_of = held
-        self._weights = {word: math.log(count / len(numbers)) for word, numbers in held.items()}
-        squares = [0.0] * count
-        for word, numbers in held.items():
-            for number in numbers:
-                squares[number] += self._weights[word] ** 2
-        self._lengths = [math.sqrt(square) or 1.0 for square in squares]
+    def __init__(self, table: str) -> None:
+        lines = (line for line in table.splitlines() if not line.startswith(COMMENT))
+        self._rows = dict(line.split("\t", 1) for line in lines)
+        self._causes = self._rows.pop(CAUSES).split("\t")
 
-    def nearest(self, text: str) -> Likeness | None:
-        """The likeliest cause of what a text tells, None where it shares no word with any report."""
-        own = {word: self._weights[word] for word in terms(text) if word in self._weights}
-        length = math.sqrt(sum(weight**2 for weight in own.values()))
-        shared: dict[int, float] = {}
-        for word, weight in own.items():
-            for number in self._reports_of[word]:
-                shared[number] = shared.get(number, 0.0) + weight**2
-        if not length or not shared:
-            return None
-        near = {number: value / (length * self._lengths[number]) for number, value in shared.items()}
-        voters = sorted(near, key=lambda number: (-near[number], number))[:_VOTERS]
-        return self._elected({number: near[number] for number in voters})
-
-    def _elected(self, near: Mapping[int, float]) -> Likeness:
-        votes: dict[str, float] = {}
-        for number, likeness in near.items():
-            cause = self._causes[number]
-            votes[cause] = votes.get(cause, 0.0) + likeness
-        first, *others = sorted(votes, key=lambda cause: (-votes[cause], cause))
-        return Likeness(first, votes[first], votes[first] - (votes[others[0]] if others else 0.0))
+    def ranked(self, text: str) -> tuple[Likeness, ...]:
+        """The causes that something in a text speaks for, the likeliest first."""
+        held = {term: self._rows[term].split("\t") for term in sorted(terms(text)) if term in self._rows}
+        scores: dict[str, float] = {}
+        shares = scaled({term: int(rarity) / PER_UNIT for term, (rarity, _) in held.items()})
+        for term, (_, weights) in held.items():
+            for weight in weights.split(","):
+                number, _, value = weight.partition(":")
+                cause = self._causes[int(number)]
+                scores[cause] = scores.get(cause, 0.0) + shares[term] * int(value) / PER_UNIT
+        ranked = sorted(scores, key=lambda cause: (-scores[cause], cause))
+        return tuple(Likeness(cause, scores[cause]) for cause in ranked if scores[cause] > 0)
 
 
 @cache
 def known_reports() -> Known:
-    """The reports of the table."""
-    lines = file_bytes(os.path.join(DATA, _TABLE)).decode("ascii").splitlines()
-    rows = (line.split("\t") for line in lines if not line.startswith("#"))
-    return Known((cause, frozenset(words.split(","))) for cause, words in rows)
+    """What the table holds."""
+    return Known(file_bytes(os.path.join(DATA, _TABLE)).decode("utf-8"))

@@ -1,4 +1,4 @@
-"""What known reports a short text resembles that states a failure: a hint for where no message and no fact explains it.
+"""What known reports a text resembles that states a failure: a hint for where no message and no fact explains it.
 
 What the hint is worth is decided with the checks, which know what else the text shows.
 """
@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
-from envkit.ingest.likeness import NOTHING_WRONG, known_reports
+from envkit.ingest.likeness import NOTHING_WRONG, Likeness, known_reports
 from envkit.ingest.sentences import asserted
 from envkit.ingest.text import Text
 from envkit.model import READS_LIKE, Message
 
-_LONGEST = 300  # characters of a question in somebody's own words; in longer texts likeness misled more than it helped
-_LEAD = 0.8  # what the votes for a cause must lead by; tests/reports/README.md says how often it is right then
+_SHORT = 300  # characters of a question in somebody's own words: in longer texts weaker words are no complaint
+_LEAST, _LEAST_OF_SHORT = 0.28, 0.45  # score of a cause; tests/reports/README.md says how often it is right then
+_NEAR = 0.6  # of the best score, what the other causes that are named have at least
+_MOST = 3
 _SHOWN = 300
 _TROUBLE = regex(  # too common in logs and tables to be a complaint there
     r"\b(?:(?:can|could|do|does|did|will|would|is|are|was|has|have)(?:n['’]?t| not)|cannot)\b"
@@ -37,17 +39,29 @@ _NO_FAULT = regex(  # a wish, or news that it works
 
 
 def resemblance(text: Text, complaints: Sequence[Message]) -> tuple[Message, ...]:
-    """The cause of the known reports that the text resembles clearly, with the words that state the failure."""
-    if len(text.whole) > _LONGEST or _NO_FAULT.search(text.whole):
+    """The causes of the known reports that the text resembles clearly, with the words that state the failure."""
+    short = len(text.whole) <= _SHORT
+    stated = next(iter(complaints), None) or (next(_troubles(text), None) if short else None)
+    if stated is None or (short and _NO_FAULT.search(text.whole)):
         return ()
-    stated = next(iter(complaints), None) or next(_troubles(text), None)
-    if stated is None:
+    near = _near(text.whole, _LEAST_OF_SHORT if short else _LEAST)
+    if not near:
         return ()
-    nearest = known_reports().nearest(text.whole)
-    if nearest is None or nearest.cause == NOTHING_WRONG or nearest.lead < _LEAD:
-        return ()
-    values = {"cause": nearest.cause, "votes": f"{nearest.votes:.2f}", "lead": f"{nearest.lead:.2f}"}
+    values = {
+        "cause": near[0].cause,
+        "score": f"{near[0].score:.2f}",
+        "others": " ".join(other.cause for other in near[1:]),
+    }
     return (Message(READS_LIKE, stated.text, stated.line, values, stated.file),)
+
+
+def _near(text: str, least: float) -> list[Likeness]:
+    ranked = known_reports().ranked(text)
+    causes = [likeness for likeness in ranked if likeness.cause != NOTHING_WRONG]
+    healthier = ranked[:1] != tuple(causes[:1]) and len(text) <= _SHORT
+    if not causes or causes[0].score < least or healthier:
+        return []
+    return [likeness for likeness in causes[:_MOST] if likeness.score >= _NEAR * causes[0].score]
 
 
 def _troubles(text: Text) -> Iterator[Message]:

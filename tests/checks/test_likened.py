@@ -24,8 +24,17 @@ from envkit.render.text import doctor_text
 from tests.checks.software import matrix
 
 CAUSE = "power-supply-overloaded"
-WORDS = frozenset(("purple", "fan", "purple fan", "whirl"))
-KNOWN = Known([*[(CAUSE, WORDS)] * 8, *[("none", frozenset(("green", str(number)))) for number in range(8)]])
+OTHER = "thermal-throttle"
+TABLE = "\n".join(
+    (
+        f"causes\tnone\t{CAUSE}\t{OTHER}",
+        *(f"{term}\t4000\t1:900" for term in ("purple", "purple fan", "whirl")),
+        "fan\t4000\t1:900,2:800",
+        "amber\t4000\t1:900,2:860",
+        "green\t4000\t0:900",
+    )
+)
+KNOWN = Known(TABLE)
 FAILS = "The purple fan begins to whirl and then it does not work."
 WEAKER = "The purple fan begins to whirl and then everything is stuck."
 
@@ -69,6 +78,23 @@ def test_the_verdict_is_neither_health_nor_the_hint(text: str) -> None:
     assert "reads like known reports" in printed
 
 
+def test_other_causes_that_are_nearly_as_like_are_named_with_what_tells_them_apart() -> None:
+    environment = parse_text("The amber fan does not work.")
+    [hint] = hints(environment)
+    assert hint.id == CAUSE
+    assert [other.id for other in hint.alternatives] == [OTHER]
+    assert hint.remedy is not None
+    assert OTHER in hint.remedy.summary
+    answer = verdict(environment, judged(environment))
+    assert [other.id for other in answer.alternatives] == [CAUSE, OTHER]
+    assert OTHER in doctor_text(environment, judged(environment))
+
+
+def test_a_long_text_gets_a_hint_where_it_states_a_failure() -> None:
+    log = "".join(f"{number:03}: step done\n" for number in range(40))
+    assert [hint.id for hint in hints(parse_text(f"{FAILS}\n{log}"))] == [CAUSE]
+
+
 def test_facts_that_were_saved_give_the_same_hint() -> None:
     environment = parse_text(FAILS)
     document = doctor_json(environment, judged(environment))
@@ -86,7 +112,7 @@ def test_facts_that_were_saved_give_the_same_hint() -> None:
         "I don't get the error of the purple fan whirl any more.",
         "This is not the whirl of the purple fan.",
         "My colleague's purple fan began to whirl, his machine is stuck.",
-        f"{FAILS}\n" + "Some more words that somebody wrote.\n" * 10,
+        f"{WEAKER}\n" + "Some more words that somebody wrote.\n" * 10,
         "The whirl of the purple fan is gone now.",
         "bash: purple-fan-whirl: command not found",
         "It is green and does not work.",
@@ -112,9 +138,9 @@ def test_no_hint_for_a_machine() -> None:
     assert hints(replace(parse_text(FAILS), origin="this machine")) == []
 
 
-def test_the_votes_stand_in_the_facts() -> None:
+def test_the_score_stands_in_the_facts() -> None:
     [message] = [each for each in parse_text(FAILS).messages.get() if each.signature == READS_LIKE]
-    assert set(message.values) == {"cause", "votes", "lead"}
+    assert set(message.values) == {"cause", "score", "others"}
 
 
 def test_the_table_is_not_read_for_a_machine_or_a_healthy_text(tmp_path: Path) -> None:

@@ -1,54 +1,65 @@
-"""Writes `envkit/data/known_reports.txt`: what labeled reports have in common with each other, as words.
+"""Writes `envkit/data/known_reports.txt`: how much each word of a report speaks for each cause.
 
-Run `python -m tools.data.known_reports` after reports were added to tests/reports. Of each report the table holds the
-first of its accepted causes and its most distinctive words and pairs of words, never a sentence. A word that no other
-report of this cause has says nothing about the cause, and is left out.
+Run `python -m tools.data.known_reports` after reports were added to tests/reports or messages to signatures.csv; it
+takes a minute or two. It learns from the labeled reports and questions, from what their labels say of the cause, and
+from the examples of known messages. The table holds words and pairs of words with weights, never a sentence.
 """
 
 from __future__ import annotations
 
 import csv
-import math
+import hashlib
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from envkit.ingest.likeness import NOTHING_WRONG, terms
+from envkit.ingest.likeness import CAUSES, COMMENT, NOTHING_WRONG, PER_UNIT, terms
+from tools.data.linear import Learned, learned
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "tests/reports"
+TEXTS = ROOT / "tests/texts"
+MESSAGES = ROOT / "envkit/data/signatures.csv"
 TABLE = ROOT / "envkit/data/known_reports.txt"
-_HEAD = "# Written by `python -m tools.data.known_reports` from tests/reports: causes, and words of reports.\n"
+_NOTHING_FAILS = "none"  # how an expectation says so
 _NO_CHECK = "none-fits"  # how a label says that no check looks for its cause
 _OF_IMAGES = "image."  # causes that `dockerfile --check` looks for, and no check of a machine
-KEPT = 60  # words of a report; with more of them fewer unseen reports were answered rightly
-_FEWEST = 2  # reports of one cause that hold a word
+_LONGEST_TOLD = 1000  # characters of a text of tests/texts: longer ones are tables of machines
+_KEPT = 60_000  # weights in the table; with twice as many no more unseen reports were answered rightly
+_LEARNED_FROM = f"{COMMENT} Learned from: "
 
 
 @dataclass(frozen=True)
-class Labeled:
-    """A report or a question, and the cause that its label accepts first."""
+class Example:
+    """A text whose cause is known, and the batch that it is of, '' for a message."""
 
     batch: str
-    name: str
     cause: str
     text: str
 
 
-def labeled(without: Iterable[str] = ()) -> Iterator[Labeled]:
-    """The reports and questions of all batches but some, in order."""
-    left_out = frozenset(without)
-    for table in sorted(REPORTS.glob("*/*.csv")):
-        batch = table.parent.name
-        if batch in left_out:
-            continue
-        with open(table, encoding="utf-8", newline="") as stream:
-            for label in csv.DictReader(stream):
-                name = label["name"]
-                text = label.get("text") or (table.parent / f"{name}.txt").read_text(encoding="utf-8")
-                yield Labeled(batch, name, _cause(label), text)
+def examples() -> Iterator[Example]:
+    """Everything to learn from, in order."""
+    for source in sorted(REPORTS.glob("*/*.csv")):
+        for label in _rows(source):
+            cause = _cause(label)
+            text = label.get("text") or (source.parent / f"{label['name']}.txt").read_text(encoding="utf-8")
+            yield Example(source.parent.name, cause, text)
+            if cause != NOTHING_WRONG:
+                yield Example(source.parent.name, cause, f"{label.get('cause', '')} {label.get('evidence', '')}")
+    for text in _rows(TEXTS / "expected.csv"):
+        accepted = (text["fail"] if text["fail"] != _NOTHING_FAILS else text["warn"]) or NOTHING_WRONG
+        told = (TEXTS / f"{text['text']}.txt").read_text(encoding="utf-8", errors="replace")
+        if len(told) <= _LONGEST_TOLD:
+            yield Example("", accepted.partition(";")[0].partition("|")[0], told)
+    for message in _rows(MESSAGES):
+        yield Example("", message["signature"].partition("/")[0], message["example"])
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def _cause(label: dict[str, str]) -> str:
@@ -56,27 +67,48 @@ def _cause(label: dict[str, str]) -> str:
     return NOTHING_WRONG if label["kind"] != "faulty" or first in ("", _NO_CHECK) else first
 
 
-def rows(reports: Iterable[Labeled]) -> Iterator[tuple[str, frozenset[str]]]:
-    """The cause of each report, and the words that tell it from others best: rare ones that its cause has often."""
-    told = [(report.cause, terms(report.text)) for report in reports if not report.cause.startswith(_OF_IMAGES)]
-    held = Counter(word for _, words in told for word in words)
-    in_cause = Counter((cause, word) for cause, words in told for word in words)
-    often = ((pair, count) for pair, count in in_cause.items() if count >= _FEWEST)
-    weights = {pair: count * math.log(len(told) / held[pair[1]]) for pair, count in often}
-    for cause, words in told:
-        shared = [word for word in words if (cause, word) in weights]
-        if shared:
-            yield cause, frozenset(sorted(shared, key=lambda word: (-weights[cause, word], word))[:KEPT])
+def table(texts: Iterable[Example]) -> str:
+    """The file: which batches it knows, a digest of what it was learned from, the causes, and a line for each term."""
+    used = [example for example in texts if not example.cause.startswith(_OF_IMAGES)]
+    known = learned([(example.cause, terms(example.text)) for example in used], _KEPT)
+    batches = sorted({example.batch for example in used} - {""})
+    head = (
+        f"{COMMENT} Written by `python -m tools.data.known_reports`: causes, and terms with their weights for them.\n"
+        f"{_LEARNED_FROM}{' '.join(batches)}\n{COMMENT} Digest: {digest(used)}\n"
+    )
+    return head + "".join(f"{line}\n" for line in _lines(known))
 
 
-def table(reports: Iterable[Labeled]) -> str:
-    """The file, one report a line."""
-    return _HEAD + "".join(f"{cause}\t{','.join(sorted(words))}\n" for cause, words in rows(reports))
+def _lines(known: Learned) -> Iterator[str]:
+    causes = sorted({cause for weights in known.weights.values() for cause in weights})
+    numbers = {cause: number for number, cause in enumerate(causes)}
+    yield "\t".join((CAUSES, *causes))
+    for term in sorted(known.weights):
+        rounded = {cause: round(PER_UNIT * weight) for cause, weight in sorted(known.weights[term].items())}
+        told = ",".join(f"{numbers[cause]}:{weight}" for cause, weight in rounded.items() if weight)
+        if told:
+            yield f"{term}\t{round(PER_UNIT * known.rarities[term])}\t{told}"
+
+
+def digest(texts: Iterable[Example]) -> str:
+    """What tells whether the examples are those that the table was learned from."""
+    held = hashlib.sha256()
+    for example in texts:
+        if not example.cause.startswith(_OF_IMAGES):
+            held.update(f"{example.cause}\t{sorted(terms(example.text))}\n".encode())
+    return held.hexdigest()[:16]
+
+
+def batches_learned() -> frozenset[str]:
+    """The batches that the table was learned from: what it says of them is no measure."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    told = (line.removeprefix(_LEARNED_FROM) for line in lines if line.startswith(_LEARNED_FROM))
+    return frozenset(next(told).split())
 
 
 def main() -> int:
     """Writes the table."""
-    TABLE.write_text(table(labeled()), encoding="ascii")
+    TABLE.write_text(table(examples()), encoding="utf-8")
     return 0
 
 

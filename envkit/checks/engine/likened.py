@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.checks.engine.confidence import message_causes
-from envkit.checks.engine.findings import Confidence, Finding, Remedy, Status
+from envkit.checks.engine.findings import Alternative, Confidence, Finding, Remedy, Status
 from envkit.checks.engine.messages import message_evidence
 from envkit.model import READS_LIKE, Environment, Message
 
@@ -30,7 +30,9 @@ def likened(environment: Environment, findings: Sequence[Finding], checks: Mappi
     own = [finding for finding in findings if finding.id == hint.values["cause"]]
     if not own or any(finding.status is Status.OK for finding in own):
         return list(findings)
-    told = _told(environment, hint, own[0], checks[own[0].id])
+    fine = {finding.id for finding in findings if finding.status is Status.OK}
+    others = [checks[id] for id in hint.values["others"].split() if id in checks and id not in fine]
+    told = _told(environment, hint, own[0], checks[own[0].id], others)
     return [told if finding is own[0] else finding for finding in findings if finding not in own[1:]]
 
 
@@ -51,7 +53,7 @@ def _hint(environment: Environment) -> Message | None:
     return next((each for each in environment.messages.value or () if each.signature == READS_LIKE), None)
 
 
-def _told(environment: Environment, hint: Message, silent: Finding, check: Check) -> Finding:
+def _told(environment: Environment, hint: Message, silent: Finding, check: Check, others: Sequence[Check]) -> Finding:
     evidence = (replace(item, source=f"{item.source} {MARK}") for item in message_evidence(environment, [hint]))
     return replace(
         silent,
@@ -59,15 +61,23 @@ def _told(environment: Environment, hint: Message, silent: Finding, check: Check
         title=f"This text reads like known reports of: {check.title}",
         evidence=tuple(evidence),
         impact=_IMPACT,
-        remedy=Remedy(_advice(check)),
+        remedy=Remedy(_advice(check, others)),
         confidence=Confidence.POSSIBLE,
+        alternatives=tuple(Alternative(other.id, other.title, _apart(other)) for other in others),
     )
 
 
-def _advice(check: Check) -> str:
-    """What shows whether it is so, and what helps if it is."""
+def _apart(check: Check) -> str:
+    """The command that says whether it is this cause, or what to look for."""
+    return next(iter(told_apart(check.id)), f"envkit explain {check.id}")
+
+
+def _advice(check: Check, others: Sequence[Check]) -> str:
+    """What shows whether it is so, what helps if it is, and what else the text reads like."""
     shown = "".join(f"`{command}` shows whether this is the cause. " for command in told_apart(check.id))
+    also = " It also reads like reports of " if others else ""
+    causes = " and ".join(f"{other.id} ({other.title})" for other in others)
     return (
         f"Make sure first: envkit explain {check.id} says what to look for. {shown}Only if this is the cause: "
-        f"{check.fix}"
+        f"{check.fix}{also}{causes}{'.' if others else ''}"
     )
