@@ -2,7 +2,7 @@
 
 Run `python -m tools.data.known_reports` after reports were added to tests/reports or messages to signatures.csv; it
 takes a minute or two. It learns from the labeled reports and questions, from what their labels say of the cause, and
-from the examples of known messages. The table holds words and pairs of words with weights, never a sentence.
+from the short texts of tests/texts, and from the examples of known messages. The table holds words and pairs of words with weights, never a sentence.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def examples() -> Iterator[Example]:
             yield Example(source.parent.name, cause, text)
             if cause != NOTHING_WRONG:
                 yield Example(source.parent.name, cause, f"{label.get('cause', '')} {label.get('evidence', '')}")
-    for text in _rows(TEXTS / "expected.csv"):
-        accepted = (text["fail"] if text["fail"] != _NOTHING_FAILS else text["warn"]) or NOTHING_WRONG
-        told = (TEXTS / f"{text['text']}.txt").read_text(encoding="utf-8", errors="replace")
+    for row in _rows(TEXTS / "expected.csv"):
+        accepted = (row["fail"] if row["fail"] != _NOTHING_FAILS else row["warn"]) or NOTHING_WRONG
+        told = (TEXTS / f"{row['text']}.txt").read_text(encoding="utf-8", errors="replace")
         if len(told) <= _LONGEST_TOLD:
             yield Example("", accepted.partition(";")[0].partition("|")[0], told)
     for message in _rows(MESSAGES):

@@ -1,8 +1,8 @@
 """A linear classifier of texts, learned from examples: one weight for each pair of a term and a cause.
 
-It is the averaged passive-aggressive method (Crammer et al., "Online Passive-Aggressive Algorithms", JMLR 7, 2006): each
-example that its cause does not win by a margin moves the weights of its terms toward its cause, and away from the
-strongest other one; the average over all steps is what is kept.
+It is the averaged passive-aggressive method (Crammer et al., "Online Passive-Aggressive Algorithms", JMLR 7, 2006).
+Each example that its cause does not win by a margin moves the weights of its terms toward its cause, and away from the
+strongest other one. The average over all steps is what is kept.
 """
 
 from __future__ import annotations
