@@ -41,12 +41,17 @@ def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | 
 
 
 def torch_of(package: Distribution) -> Version | None:
-    """The release of torch that this release of another package requires exactly; None where the tables name none."""
-    from envkit.compat.pairs import meeting, required
+    """The release of torch that this release of another package requires exactly; None where the tables name none.
+
+    A package that requires none is for the torch that those which require exactly it require, too.
+    """
+    from envkit.compat.pairs import beside_torch, meeting, required
 
     own = release(package.version)
     rows = meeting(package.name, package.version.__eq__) or meeting(package.name, str(own).__eq__)
     exact = {line.spec.exact for row in rows for line in required(row) if line.package == "torch"}
+    if not rows:
+        exact = set(beside_torch(package.name).get(package.version, ()))
     return exact.pop() if len(exact) == 1 else None
 
 
