@@ -70,8 +70,8 @@ def compiled_again(environment: Environment, names: list[str]) -> Remedy:
     by_hand = (
         ""
         if other
-        else " Or download the wheel from the project's release page on GitHub whose name matches what the last command "
-        "prints (cu, torch, cxx11abi, cp), and install it with pip."
+        else " Or download the wheel from the project's release page on GitHub whose name matches what the last "
+        "command prints (cu, torch, cxx11abi, cp), and install it with pip."
     )
     return Remedy(
         f"{why}: this needs nvcc of torch's CUDA.{pins}{by_hand}",

@@ -85,7 +85,7 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
         "prints all four. If no wheel of that release is for your torch, install the torch that it was built for (its "
         "release notes name it), or go back to the last extension release that worked here. Or rebuild, in this "
-        "environment, the extension release that the program needs, without pip's cache, and with nvcc of torch's CUDA.",
+        "environment, the extension release that the program needs, without pip's cache, with nvcc of torch's CUDA.",
         (ask_torch(environment),),
     )
 

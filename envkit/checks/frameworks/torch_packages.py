@@ -122,7 +122,7 @@ _REPLACED = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=30,
     any_of=("pythons", "messages"),
-    explained_by=("torch-replaced-by-dependency",),
+    explained_by=("torch-replaced-by-dependency", "jetson-generic-wheel"),
     fix="Install the torchvision or torchaudio release that matches the installed torch, for the same CUDA version.",
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )
