@@ -15,6 +15,7 @@ from envkit.checks.engine.remedies import families, steps
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.foreign_module import build_log
 from envkit.model import Environment
 from envkit.tables.loader import read
 from envkit.tables.rows import DriverKernel
@@ -26,8 +27,8 @@ _LASTING = ("lts", "production")  # kinds of branches that distributions package
 _RELEASE = regex(r"\d{1,2}\.\d{1,2}(?:\.\d{1,3})?")
 _ID = "dkms-build-failed"
 _BY_OTHERS = (
-    " Take it from this distribution's own packages (Arch: sudo pacman -Syu; Void: sudo xbps-install -Su, then sudo "
-    "xbps-reconfigure -f with the kernel's package), which build the module again."
+    " Take it from this distribution's own packages, which build the module again (Debian: nvidia-driver of backports; "
+    "Arch: sudo pacman -Syu; Void: sudo xbps-install -Su, then sudo xbps-reconfigure -f with the kernel's package)."
 )
 
 
@@ -88,12 +89,15 @@ def outgrown(environment: Environment, matrix: Matrix) -> Remedy | None:
     )
     given = _by_packages(environment, matrix, branch)
     how = _BY_OTHERS if not given else ""
+    shown = seen(environment, _ID, "conftest", "detail-interface", "source-tree", "gpl-symbol")
+    needless = "; its sources do not fit it, so another compiler or a second try does not help" if shown else ""
+    log = () if shown else build_log(environment)
     return Remedy(
-        f"Driver {driver} does not build for kernel {release}, which is newer than it: another "
-        f"compiler or a second try does not help. {back_to_kernel(environment)}To keep the new kernel, install "
+        f"Driver {driver} does not build for kernel {kernel}{needless}. {back_to_kernel(environment)}To keep the new "
+        "kernel, install "
         f"{row.driver} or newer, which is built for kernels up to {row.kernel}.{but}{how} Afterward, dkms status must "
         "report 'installed' for the new kernel.",
-        (*given, fixed("dkms status")),
+        (*log, *given, fixed("dkms status")),
     )
 
 
