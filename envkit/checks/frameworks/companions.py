@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
-from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.base.versions import Version
@@ -26,9 +26,22 @@ ASK = Remedy(
     "get the exact releases, run envkit doctor on that machine, or pass it the output of this command.",
     (SHOW,),
 )
+_BY_SHELL = (
+    "Keep torch, and install the torchvision and torchaudio that belong to it, from the index of its CUDA: the first "
+    "two commands read both from the installed torch, and pip then chooses the releases that require exactly that "
+    "torch. Start the program (a notebook's runtime) anew. If a requirements file or a notebook's cell lists one of "
+    "the three, pin all three there, from the same index."
+)
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
 _CPU = "cpu"
 _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
+
+
+def ask(environment: Environment, executable: str = "") -> Remedy:
+    """What to do where the text does not tell the torch: its own answer decides, in a shell that can ask it."""
+    if on_windows(environment) or environment.system.machine_kind.value is MachineKind.JETSON:
+        return ASK
+    return Remedy(_BY_SHELL, steps(environment, "companions-of-torch", python=executable or "python"))
 
 
 def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
