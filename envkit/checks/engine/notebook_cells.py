@@ -10,12 +10,13 @@ from envkit.checks.engine.place import is_pip
 from envkit.model import Environment
 
 NOTEBOOKS = ("colab", "kaggle", "jupyter")
-_SETS = regex(r"(?:export )?[A-Z_]{2,30}=")
+_SETS = regex(r"[A-Z_]{2,30}=")
 
 
 def in_one_cell(given: Remedy) -> Remedy | None:
     """All commands in one shell, where one of them sets a variable for the next; None where each stands alone."""
-    if not any(_SETS.match(step.shell) for step in given.steps):
+    exported = any(step.shell.startswith("export ") for step in given.steps)  # for the process of the kernel itself
+    if exported or not any(_SETS.match(step.shell) for step in given.steps):
         return None
     return Remedy(
         f"{given.advice} Put all lines into one cell, with the line that starts the program if there is one (variables "

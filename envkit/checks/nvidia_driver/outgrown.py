@@ -71,9 +71,9 @@ def outgrown(environment: Environment, matrix: Matrix) -> Remedy | None:
     """The remedy where the table knows a newer release for the kernel; None where it does not, or names are missing."""
     driver, kernel = failing_release(environment), failing_kernel(environment)
     release = _release_of(kernel)
-    if driver is None or release is None or _built_elsewhere(environment, release):
+    if driver is None or release is None or seen(environment, _ID, "detail-mainline"):
         return None
-    if is_legacy(driver.major, matrix) or last_for(driver.major, matrix):
+    if _built_elsewhere(environment, release) or is_legacy(driver.major, matrix) or last_for(driver.major, matrix):
         return None  # for its GPUs, there may be no newer driver
     row = next(
         (row for row in _for_gpus(environment, matrix) if row.driver > driver and row.kernel >= release.line), None
