@@ -185,7 +185,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif has_library(environment, CUDA) is False or refused:
         yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
     elif reported:
-        yield _not_copied(environment) or _not_on_path(environment) or reported
+        yield _not_on_path(environment) or reported
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
