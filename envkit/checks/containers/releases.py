@@ -90,19 +90,7 @@ def _not_newer(environment: Environment, name: str, board: Version) -> Remedy | 
         f"{' (the text names it)' if fitting else ''}; https://hub.docker.com/r/dustynv/{name}/tags lists the others. "
         "Or bring the board to the release of the image by an update of JetPack (sudo apt-get dist-upgrade after the "
         "version in /etc/apt/sources.list.d/nvidia-l4t-apt-source.list is raised), which changes the whole system.",
-        (
-            run(
-                "docker",
-                "run",
-                "--runtime",
-                "nvidia",
-                "-it",
-                "--rm",
-                "--network",
-                "host",
-                IMAGE(f"dustynv/{name}:{tag}"),
-            ),
-        ),
+        (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", image),),
     )
 
 
