@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import Requirement, requirements_of
@@ -133,6 +133,24 @@ def releases_beside(package: str, host: str, spec: VersionSpec) -> list[str]:
             for line in required(row)
         )
     ]
+
+
+@cache
+def beside_torch(package: str) -> Mapping[str, frozenset[Version]]:
+    """The releases of a package that others require exactly, each with the releases of torch that they require."""
+    found: dict[str, set[Version]] = {}
+    extras = (PackagePair(one.package, one.version, one.requires, one.sources) for one in read(PackageExtra))
+    for row in (*extras, *read(PackagePair)):
+        exact = {line.package: line.spec.exact for line in required(row) if line.spec.exact is not None}
+        own, torch = exact.get(package), exact.get("torch")
+        if own is not None and torch is not None:
+            found.setdefault(str(own), set()).add(torch)
+    return {version: frozenset(torches) for version, torches in found.items()}
+
+
+def pinned_beside(package: str, torch: Version) -> list[str]:
+    """The releases of a package that others require exactly together with this torch and no other, oldest first."""
+    return [version for version, torches in beside_torch(package).items() if torches == {torch}]
 
 
 def is_bounded(spec: VersionSpec) -> bool:

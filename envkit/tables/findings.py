@@ -74,3 +74,16 @@ class RemedyStep:
     step: int
     command: str
     sources: tuple[str, ...]
+
+
+@table("release_fixes.csv", "signature", "name")
+@record
+class ReleaseFix:
+    """What cures one message of `library-release-mismatch`: a release that still fits, or commands of remedies.csv."""
+
+    signature: str  # the variant that the message is called by
+    name: str  # what the message has to contain, where only some of them are cured by this; '' for all
+    advice: str  # `{named}` is what the message names
+    requires: tuple[str, ...]  # what pip installs
+    action: str  # the commands of remedies.csv that follow, '' for none
+    sources: tuple[str, ...]

@@ -77,7 +77,7 @@ def of_text(text: str, check: str) -> Remedy:
         ("9-03", "nvcc-too-old-for-gpu", ["export CUDA_HOME=/usr/local/cuda-12.8"]),
         ("8-24", "module-missing-for-running-kernel", ["akmods --force --kernels"]),
         ("8-47", "conda-sees-no-gpu", ["CONDA_OVERRIDE_CUDA=12.0", "pixi install"]),
-        ("4-37", "extension-without-operators", ["install --no-build-isolation mmcv-full==1.0.2"]),
+        ("4-37", "extension-without-operators", ["--no-cache-dir mmcv-full==1.0.2", "cu101/torch1.5/index.html"]),
         ("2-14", "acs-blocks-p2p", ["ECAP_ACS+0x6.w=0000", "NCCL_P2P_DISABLE=1"]),
     ],
 )

@@ -67,7 +67,7 @@ from tests.checks.test_remedies_suited import told
         ("26/b26-21", "download-failed", ["install --no-deps https://", ".whl"], ["timeout"]),
         ("26/b26-25", "pip-belongs-to-other-python", ["Microsoft Store"], []),
         ("28/b28-09", "glibc-too-old", ["cxx11-abi", "Apptainer"], ["envkit resolve"]),
-        ("30/b30-01", "dkms-build-failed", ["Install branch"], ["apt-get", "Ubuntu"]),
+        ("30/b30-01", "dkms-build-failed", ["470.256.02", "5.6.18"], ["apt-get", "Ubuntu"]),
         ("30/b30-11", "tf-cannot-dlopen", ["libcudnn.so", "LD_LIBRARY_PATH"], ["tensorflow-gpu=="]),
         ("30/b30-13", "ptx-newer-than-driver", ["cudatoolkit<=9.1"], ["apt-get"]),
         ("30/b30-33", "nccl-wrong-interface", ["NCCL_IB_HCA=mlx5_0,mlx5_3,mlx5_4"], ["NCCL_SOCKET_IFNAME"]),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.containers.engine_remedies import IN_TEMPLATE
 from envkit.checks.containers.lost_gpu import kept_gpu
 from envkit.checks.engine.command import NAME, SCRIPT, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
@@ -15,7 +16,7 @@ from envkit.checks.engine.managers import in_image, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import answered, driver_platform, installed
@@ -40,13 +41,6 @@ _BY_CLASS = Remedy(
     ),
 )
 
-
-_IN_TEMPLATE = Remedy(
-    "On Unraid, the container's template starts it: Docker tab, the container, Edit, Advanced View; add "
-    "--runtime=nvidia to Extra Parameters, set the variables NVIDIA_VISIBLE_DEVICES (all, or the GPU's UUID) and "
-    "NVIDIA_DRIVER_CAPABILITIES (all), and press Apply, which creates the container again. If the runtime nvidia is "
-    "unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
-)
 
 _BY_UDOCKER = Remedy(
     "udocker gives a container the host's driver only if it is told to, and --gpus of Docker is unknown to it: create "
@@ -88,9 +82,17 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     if "kubernetes" in names:
         return _BY_CLASS
     if "unraid" in names:
-        return _IN_TEMPLATE
+        return IN_TEMPLATE
     if seen(environment, "container-no-gpu-injected", *_CURED_BY_RUNTIME):
         return _BY_RUNTIME
+    if "compose" in names and seen(environment, "container-no-gpu-injected", "podman-compose"):
+        return Remedy(
+            "podman-compose ignores the reservation of devices (deploy) in a compose file, and passes the GPU as a CDI "
+            "device only. Generate the CDI specification (again after each update of the driver); under the service, "
+            "add devices: [nvidia.com/gpu=all], and with SELinux also security_opt: [label=disable]. Then create the "
+            "containers again; the command before that shows that Podman itself passes the GPU.",
+            (*steps(environment, "podman-device"), fixed("podman-compose down"), fixed("podman-compose up -d")),
+        )
     if "compose" in names:
         return Remedy(
             "Under the service in the compose file, add deploy: {resources: {reservations: {devices: [{driver: nvidia, "

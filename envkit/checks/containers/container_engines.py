@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.checks.containers.cdi_remedies import specification
 from envkit.checks.containers.engine_remedies import (
     DESKTOP_IN_WSL,
+    IN_TEMPLATE,
     LDCONFIG,
     MICROK8S,
     THROUGH_RUNTIME,
@@ -17,6 +18,7 @@ from envkit.checks.containers.engine_remedies import (
     engine_in_place_of_snap,
     of_enroot,
     of_jetpack,
+    speaks_docker,
 )
 from envkit.checks.containers.node_remedies import by_runtime_class, look_at_nodes, without_cgroups
 from envkit.checks.engine.command import NAME, fixed, run
@@ -86,6 +88,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
         return by_words
     if "microk8s" in names:
         return MICROK8S
+    if "unraid" in names:
+        return IN_TEMPLATE
     engine = _docker(environment)
     if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
         return DESKTOP_IN_WSL
@@ -139,7 +143,7 @@ def _on_node(environment: Environment) -> Remedy:
         "restart that engine; then restart the device plugin's pod. Or give the pods, including the device plugin's, "
         "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia).",
         *(() if there else ("container-toolkit",)),
-        "runtime-docker-default" if engine else "runtime-containerd-default",
+        "runtime-docker-default" if engine or speaks_docker(environment) else "runtime-containerd-default",
         *(() if namespace else ("restart-device-plugin",)),
     )
     if not namespace:

@@ -21,6 +21,14 @@ MICROK8S = Remedy(
 )
 
 
+IN_TEMPLATE = Remedy(
+    "On Unraid, the container's template starts it: Docker tab, the container, Edit, Advanced View; add "
+    "--runtime=nvidia to Extra Parameters in place of --gpus, set the variables NVIDIA_VISIBLE_DEVICES (all, or the "
+    "GPU's UUID) and NVIDIA_DRIVER_CAPABILITIES (all), and press Apply, which creates the container again. If the "
+    "runtime nvidia is unknown, restart Docker (Settings > Docker) after the installation of the Nvidia-Driver plugin."
+)
+
+
 DESKTOP_IN_WSL = Remedy(
     "These containers run in Docker Desktop's own virtual machine: a container toolkit inside the WSL distribution has "
     "no effect on it. Current releases of Docker Desktop support GPUs through WSL 2: update it in a Windows terminal, "
@@ -142,3 +150,8 @@ def engine_beside_desktop(environment: Environment) -> Remedy:
             fixed("docker run --rm --gpus all ubuntu nvidia-smi"),
         ),
     )
+
+
+def speaks_docker(environment: Environment) -> bool:
+    """Whether the engine of a node is Docker, as its own messages show."""
+    return any("docker:" in message.text for message in seen(environment, "docker-no-nvidia-runtime"))

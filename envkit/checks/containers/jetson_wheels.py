@@ -9,7 +9,8 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import IMAGE, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import Installed, installs, named_python, release
+from envkit.checks.frameworks.companions import going_with
+from envkit.checks.frameworks.installs import Installed, distribution, installs, named_python, release
 from envkit.model import Environment
 from envkit.tables.codes import limit
 from envkit.tables.jetson import JetsonImages, JetsonWheel
@@ -50,6 +51,30 @@ def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wante
     )
 
 
+def jetson_vision(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """torchvision for NVIDIA's own torch: the package index has it without CUDA; None where torch is another one."""
+    item = next(installs(environment, "pytorch"), None)
+    torch = distribution(item.python, "torch") if item is not None else None
+    if item is None or torch is None or not _VENDORS.search(torch.version):
+        return None
+    wanted = going_with(matrix, torch, "torchvision")
+    number = Version.find(wanted.line.partition("==")[2]) if wanted is not None else None
+    if number is None:
+        return None
+    return remedy(
+        environment,
+        f"Keep torch {torch.version}, which is NVIDIA's for this board, and replace torchvision only: the "
+        f"installed one was built without CUDA. torchvision {number} goes with this torch. The package index has it "
+        "for Arm without CUDA, so compile it with FORCE_CUDA=1 (nvcc of JetPack must be there; it takes some twenty "
+        "minutes), or install the wheel of that release from the Jetson AI Lab's index of your JetPack, if it has one "
+        "(https://pypi.jetson-ai-lab.io). The last command prints tensor([0], device='cuda:0').",
+        "jetson-vision",
+        python=item.python.executable or "python3",
+        version=number,
+    )
+
+
+_VENDORS = regex(r"\.nv\d|a0\+")
 _SHOW = "import torch; print(torch.cuda.is_available(), torch.cuda.get_arch_list())"
 _FIRST_IMAGE = regex(r"\((?P<image>[\w./-]{3,80}:[\w.-]{3,60})\)")
 

@@ -47,12 +47,15 @@ _NO_CDI = Fault(
 
 
 _IMAGE = regex(r"\bdustynv/(?P<name>[a-z0-9][\w-]{1,60}):[\w.-]{0,40}?r3\d\.\d")
+_OF_OTHER = "jetson-container-of-other-release"
 _TAGGED = (32, 35, 36)  # releases of L4T whose images are found by one tag
 
 
 def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
     board = environment.system.l4t_release.value
     image = _IMAGE.search(said(environment, "jetson-container-of-other-release"))
+    if image and board is not None and (own := _not_newer(environment, image["name"], board)):
+        return own
     if image and board is not None and board.major in _TAGGED:
         tag = f"dustynv/{image['name']}:r{limit(f'jetson-images-of-{board.major}')}"
         return Remedy(
@@ -68,6 +71,26 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
         "commands find the board's release and choose a PyTorch image for it.",
         "jetson-container",
         framework="pytorch",
+    )
+
+
+def _not_newer(environment: Environment, name: str, board: Version) -> Remedy | None:
+    """For an image of the board's own major release that is newer than the board: one that is not."""
+    tags = [message.values["tag"] for message in seen(environment, _OF_OTHER, "detail-tag")]
+    known = [(version, tag) for tag in tags if (version := Version.find(tag)) is not None]
+    newer = any(version.major == board.major and version > board for version, _ in known)
+    if not newer:
+        return None
+    fitting = [pair for pair in known if pair[0].major == board.major and pair[0] <= board]
+    tag = max(fitting)[1] if fitting else f"r{board.release(3)}"
+    image = IMAGE(f"dustynv/{name}:{tag}")
+    return Remedy(
+        f"The image is newer than the board's L4T {board}, whose libraries it gets from the board. Start the one "
+        f"that is not newer, here with the tag {tag}"
+        f"{' (the text names it)' if fitting else ''}; https://hub.docker.com/r/dustynv/{name}/tags lists the others. "
+        "Or bring the board to the release of the image by an update of JetPack (sudo apt-get dist-upgrade after the "
+        "version in /etc/apt/sources.list.d/nvidia-l4t-apt-source.list is raised), which changes the whole system.",
+        (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", image),),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
-from envkit.checks.containers.jetson_wheels import jetson_wheel
+from envkit.checks.containers.jetson_wheels import jetson_vision, jetson_wheel
 from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -23,7 +23,7 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
 )
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
-from envkit.model import Environment, MachineKind
+from envkit.model import Environment, MachineKind, Message
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -185,7 +185,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif has_library(environment, CUDA) is False or refused:
         yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
     elif reported:
-        yield _not_copied(environment) or _not_on_path(environment) or reported
+        yield _not_on_path(environment) or reported
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
@@ -270,7 +270,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported:
         yield reported
     elif messages := seen(environment, "cpu-only-wheel"):
-        yield _SERVER_WHEEL.found(message_evidence(environment, messages), title="A CPU build is installed on a Jetson")
+        yield _of_cpu_build(environment, matrix, messages)
     elif (messages := seen(environment, "framework-sees-no-gpu")) and not _from_nvidia(items):
         yield _SERVER_WHEEL.found(message_evidence(environment, messages))
     elif not items:
@@ -303,6 +303,17 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
             yield unknown(
                 f"which GPUs {framework.package} has kernels for is not known", subject=item.subject, evidence=evidence
             )
+
+
+def _of_cpu_build(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Outcome:
+    """What a message of a CPU build tells: torchvision's alone beside NVIDIA's own torch is torchvision's."""
+    evidence = message_evidence(environment, messages)
+    if all(message.signature.endswith("/vision-nms") for message in messages) and (
+        given := jetson_vision(environment, matrix)
+    ):
+        title = "torchvision has no operators for CUDA on a Jetson"
+        return _SERVER_WHEEL.found(evidence, title=title, remedy=given)
+    return _SERVER_WHEEL.found(evidence, title="A CPU build is installed on a Jetson")
 
 
 @check(

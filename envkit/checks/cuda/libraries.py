@@ -13,6 +13,7 @@ from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, pa
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.program_plugins import own_plugin
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
+from envkit.checks.cuda.wheels_unseen import left_out, there_already
 from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import kind
@@ -66,6 +67,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if patch := patched_by_poetry(environment, matrix):
         return patch
+    if given := there_already(environment, wheel, library) or left_out(environment, matrix, wheel):
+        return given
     python = named_python(environment)
     finds = (
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")

@@ -8,19 +8,20 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels, newer_wheel, outdated_wheel
 from envkit.checks.cuda.libraries import uses
-from envkit.checks.engine.command import NAME, fixed
+from envkit.checks.engine.command import CONDA_SPEC, NAME, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import folder_of, without_folders
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import judged, pip
-from envkit.model import Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_MINOR = regex(r"m[1-9]")  # how the groups of Paddle's warning are called
 _NUMBER = regex(r"(?P<major>\d{1,2})(?P<minor>\d)(?P<patch>\d\d)")
 
 
@@ -35,7 +36,7 @@ def cudnn_version(told: str | None) -> Version | None:
 def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
-    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built"))
+    built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built")) or _of_paddle(environment)
     if python is not None and built is not None and (wheel := outdated_wheel(python, built)):
         return newer_wheel(python, wheel, built)
     if python is not None and installed_wheels(python):
@@ -67,7 +68,26 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
             "own-lib-first" if root else "conda-lib-first",
             root=root,
         )
+    if python is not None and built is not None and any(_is_of_conda(item) for item in python.distributions):
+        return Remedy(
+            f"conda brought an older cuDNN into the environment than {built}, which the framework was built with, and "
+            "its own package of that release does not ask for it: install it by name, in the active environment. conda "
+            "keeps the CUDA of the environment; if it finds no such build for it, take it from conda-forge (-c "
+            "conda-forge). Start the program anew.",
+            (run("conda", "install", CONDA_SPEC(f"cudnn={built.release(2)}")), fixed("conda list cudnn")),
+        )
     return cudnn_for_build(environment, matrix, python, built)
+
+
+def _of_paddle(environment: Environment) -> Version | None:
+    """The release that Paddle's warning names: the group of the major release has the minor one in its name."""
+    values = [message.values for message in seen(environment, "cudnn-older-than-build", "paddle")]
+    pairs = [(major, name[1:]) for one in values for name, major in one.items() if _MINOR.fullmatch(name)]
+    return Version.find(f"{pairs[0][0]}.{pairs[0][1]}") if pairs else None
+
+
+def _is_of_conda(item: Distribution) -> bool:
+    return item.name == "cudnn" and item.installer == "conda"
 
 
 def _without_cupy(environment: Environment) -> Remedy:
@@ -92,7 +112,7 @@ def _cupy(environment: Environment) -> list[str]:
 
 def _of_conda(python: PythonEnvironment, built: Version | None) -> str:
     """The cuDNN that conda brought into the environment, where it is new enough; otherwise ''."""
-    item = next((item for item in python.distributions if item.name == "cudnn" and item.installer == "conda"), None)
+    item = next((item for item in python.distributions if _is_of_conda(item)), None)
     own = Version.find(item.version) if item is not None else None
     return str(own) if own is not None and built is not None and own.release(2) >= built.release(2) else ""
 

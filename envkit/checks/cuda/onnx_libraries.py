@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.builds import bring
+from envkit.checks.frameworks.builds import bring, bring_release
 from envkit.checks.frameworks.installs import first_python, installs, named_python, pip, release
 from envkit.model import Environment, Message
 from envkit.tables.codes import limit
@@ -27,6 +27,7 @@ _COMPILED = regex(
     r"ai\.onnxruntime|OrtException|/target/(?:debug|release)/|called `Result|panicked at|\.java:\d|\.cs:line"
 )
 _NAME = "onnxruntime"
+_TRIED = 4  # newest releases, of which some have no wheel for the Python
 _TORCH_FIRST = Remedy(
     "ONNX Runtime searches only the loader's path for the CUDA and cuDNN libraries, but here they are in PyTorch's "
     "wheels: in the program, import torch before onnxruntime, so that torch loads them (both must be built for the "
@@ -41,6 +42,8 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
         return None
     if _COMPILED.search(text):
         return _of_the_system(environment, matrix, cuda, str(build.cudnn.major))
+    if newer := _for_newer_cuda(environment, matrix, cuda):
+        return newer
     python = named_python(environment).executable or "python"
     given = steps(environment, "onnx-libraries", python=python, cuda=cuda, major=build.cudnn.major)
     return Remedy(
@@ -52,6 +55,35 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
         "in ENV LD_LIBRARY_PATH). An image that already works, such as the devel one, has them all.",
         () if on_windows(environment) else given,
     )
+
+
+def _for_newer_cuda(environment: Environment, matrix: Matrix, cuda: str) -> Remedy | None:
+    """The release for the CUDA of today where the driver runs it, and the libraries of an older one are missing."""
+    most = environment.driver.driver_cuda_version.value
+    here = next(iter(installs(environment, _NAME)), None)
+    if most is None or here is None or on_windows(environment):
+        return None
+    later = {
+        row.version
+        for row in matrix.builds(_NAME)
+        if row.cuda is not None and not row.index_url and int(cuda) < row.cuda.major <= most.major
+    }
+    why = (
+        f"ONNX Runtime {here.framework.version} is built for CUDA {cuda}, whose libraries are not here. If the program "
+        f"accepts a newer release, take one for a CUDA that the driver runs ({most}). Its extras bring the libraries "
+        "as wheels; the last lines put them on the loader's path for what is started from this shell (in a notebook or "
+        "in code of your own, call onnxruntime.preload_dlls() before the first session instead)."
+    )
+    tried = (bring_release(environment, matrix, here, version, why) for version in sorted(later, reverse=True)[:_TRIED])
+    given = next((one for one in tried if one is not None), None)
+    if given is None:
+        return None
+    keep = (
+        f" To keep {here.framework.version}, install the libraries of CUDA {cuda} (nvidia-cublas-cu{cuda}, "
+        f"nvidia-cudnn-cu{cuda}, and so on) into a directory of their own on that path."
+    )
+    finds = steps(environment, "wheel-libraries", python=here.python.executable or "python")
+    return Remedy(f"{given.advice}{keep}", (*given.steps, *finds))
 
 
 def unnamed_of_onnx(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy | None:

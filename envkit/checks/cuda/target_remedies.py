@@ -98,15 +98,38 @@ def _unless_needed(environment: Environment, matrix: Matrix, target: str) -> Rem
     limit = toolkit_row(last, matrix) if last else None
     gcc = f"; it accepts GCC up to {limit.gcc_max.major}" if limit and limit.gcc_max else ""
     older = (
-        f" the last toolkit that compiles for it is {last} (envkit install --cuda {last} --run{gcc})" if last else ""
+        f" If your GPU is that old, the last toolkit that compiles for it is {last} (envkit install --cuda {last} "
+        f"--run{gcc})."
+        if last
+        else ""
     )
+    if opencv := _of_opencv(environment, target, older):
+        return opencv
     return Remedy(
         f"This toolkit no longer compiles for sm_{target}. Unless your GPU has compute capability {own}, keep the "
-        f"toolkit and take compute_{target} and sm_{target} out of the build's list of architectures, which needs only "
-        "that of your GPU: CUDA_ARCH in a Makefile.config, CUDA_ARCH_BIN or CMAKE_CUDA_ARCHITECTURES for CMake, "
-        "TORCH_CUDA_ARCH_LIST for extensions of PyTorch (the command finds the places; a subproject may have its own). "
-        f"Then build again in an empty directory. If your GPU is that old,{older}.",
+        f"toolkit and take compute_{target} and sm_{target}, and all older targets, out of the build's list of "
+        "architectures, which needs only that of your GPU: CUDA_ARCH in a Makefile.config, CUDA_ARCH_BIN or "
+        "CMAKE_CUDA_ARCHITECTURES for CMake, TORCH_CUDA_ARCH_LIST for extensions of PyTorch (the command finds the "
+        f"places; a subproject may have its own). Then build again in an empty directory.{older}",
         steps(environment, "find-target", number=target),
+    )
+
+
+def _of_opencv(environment: Environment, target: str, older: str) -> Remedy | None:
+    """The targets that OpenCV's configuration lists, without those of the generation that nvcc refuses."""
+    lines = seen(environment, "toolkit-dropped-arch", "detail-opencv")
+    own = capability_of_target(target)
+    listed = [capability_of_target(one) for one in (named(lines, "targets") or "").split()]
+    kept = [one for one in listed if one is not None and own is not None and one.major > own.major]
+    if own is None or not kept:
+        return None
+    return remedy(
+        environment,
+        f"OpenCV's list of architectures begins with targets {own.major}.x, which this toolkit no longer compiles for: "
+        "keep the toolkit, and configure without them, in an empty build directory (the commands, from the directory "
+        f"of the sources; add your other options). Only your GPU's own is needed, which makes the build faster.{older}",
+        "configure-opencv",
+        capabilities=";".join(str(one) for one in kept),
     )
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from envkit._startup.records import replace
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
-from envkit.checks.engine.messages import all_messages, by_messages, message_evidence
+from envkit.checks.engine.messages import all_messages, by_messages, is_detail, message_evidence
 from envkit.model import Environment
 from envkit.model.observed import is_told
 from envkit.tables.findings import MessageCause
@@ -72,7 +72,7 @@ def _signatures(environment: Environment) -> dict[Evidence, list[str]]:
 
 def _weighed(finding: Finding, signatures: Mapping[Evidence, list[str]], ruled_out: set[str]) -> Finding:
     said = [signature for item in finding.evidence for signature in signatures.get(item, ())]
-    own = [signature for signature in said if signature.partition("/")[0] == finding.id]
+    own = [signature for signature in said if signature.partition("/")[0] == finding.id and not is_detail(signature)]
     weights = [_weight(signature, finding, ruled_out) for signature in own or said]
     if not weights:
         return replace(finding, confidence=Confidence.LIKELY)

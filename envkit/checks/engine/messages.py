@@ -43,6 +43,11 @@ def seen(
     )
 
 
+def is_detail(signature: str) -> bool:
+    """Whether a message of this signature only tells something of a fault which others show."""
+    return signature.partition("/")[2].startswith(_DETAIL)
+
+
 def variants_of(messages: Iterable[Message]) -> frozenset[str]:
     """The variants of messages of one check: `compose` of `docker-no-nvidia-runtime/compose`, '' of the check alone."""
     return frozenset(message.signature.partition("/")[2] for message in messages)

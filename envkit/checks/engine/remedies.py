@@ -9,6 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
     ARCHITECTURES,
     CAPABILITY,
+    CAPABILITY_LIST,
     FILE,
     GPU,
     GROUP,
@@ -123,6 +124,7 @@ FORMS = {  # what may be in a blank of remedies.csv
     "address": PCI_ADDRESS,
     "architectures": ARCHITECTURES,
     "branch": NUMBER,
+    "capabilities": CAPABILITY_LIST,
     "capability": CAPABILITY,
     "container": NAME,
     "cuda": NUMBER,

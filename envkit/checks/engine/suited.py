@@ -12,7 +12,8 @@ from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, 
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.place import by_landlord, by_own_python, in_place, is_pip
+from envkit.checks.engine.notebook_cells import NOTEBOOKS, in_hosted_cell, in_kernel_cell, in_one_cell
+from envkit.checks.engine.place import by_landlord, by_own_python, in_place
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.engine.toolkit_driver import words_on_driver
 from envkit.checks.gpu.gpus import gpus_of
@@ -136,9 +137,9 @@ def _taken(words: list[str], option: str) -> str:
 def _by_project(environment: Environment, given: Remedy) -> Remedy:
     """With the pip commands in the words of the project's manager: it would undo what pip does after its back."""
     calls = [_pip_call(step) for step in given.steps]
-    if not any(calls):
-        return given
     names = managers(environment)
+    if not any(calls):
+        return (in_one_cell(given) if not frozenset(NOTEBOOKS).isdisjoint(names) else None) or given
     for name, speak in _SPEAKERS.items():
         if name in names:
             return speak(environment, given, calls)
@@ -295,30 +296,6 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
     return lambda names: run(*start, *map(NAME, names))
 
 
-def _colab(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
-    """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
-    return Remedy(
-        f"{given.advice} Put it in the notebook's install cell, replacing what that cell installs now, and restart "
-        "the runtime: a new runtime contains only what that cell installs.",
-        tuple(_in_cell(step) for step in given.steps),
-    )
-
-
-def _jupyter(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
-    """%pip is the pip of the notebook's own kernel, which need not be the one of a shell."""
-    return Remedy(
-        f"{given.advice} Run it in a notebook cell, because the kernel may use a different Python than the shell, and "
-        "restart the kernel afterward.",
-        tuple(_in_cell(step) for step in given.steps),
-    )
-
-
-def _in_cell(step: Command) -> Command:
-    if is_pip(step):
-        return replace(step, words=("%pip", *step.words[3:]))
-    return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
-
-
 def _uv_tool(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """A tool of uv has an environment of its own, which is made again: sources of its project are not published."""
     tool = REQUIREMENT(named(seen(environment, "cpu-only-wheel", "detail-uv-tool"), "package") or "")
@@ -347,9 +324,9 @@ _SPEAKERS = {
     "poetry": _poetry,
     "pixi": _pixi,
     "uv-pip": _uv_pip,
-    "colab": _colab,
-    "kaggle": _colab,
-    "jupyter": _jupyter,
+    "colab": in_hosted_cell,
+    "kaggle": in_hosted_cell,
+    "jupyter": in_kernel_cell,
 }
 _WITH_LOCKS = ("uv", "poetry", "pixi")
 

@@ -11,14 +11,18 @@ from envkit.checks.engine.findings import Outcome, Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import installed_and_silent
 from envkit.model import Environment
 from envkit.tables.codes import limit
+from envkit.tables.findings import ReleaseFix
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ID = "library-release-mismatch"
+_BLANK = "{named}"  # in the advice of a row
 _TENSORRT = ("nvinfer-virtual", "nvinfer-override", "nvinfer-member")
 
 
@@ -85,6 +89,11 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             "toolkit it finds:",
             (fixed("python -m numba -s"),),
         )
+    return _known_fix(environment) or _in_general(environment)
+
+
+def _in_general(environment: Environment) -> Remedy:
+    """By the package that imports the name, where the traceback shows it; otherwise what helps in most cases."""
     importer = named(seen(environment, _ID, "detail-importer"), "package")
     if importer:
         package = importer.replace("_", "-")
@@ -101,6 +110,26 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         "project set up all of it, take the current version of that, and start in a new environment.",
         (fixed("python -m pip check"),),
     )
+
+
+def _known_fix(environment: Environment) -> Remedy | None:
+    """The cure that the table has for one of the messages, with what pip installs and the commands that follow."""
+    for message in seen(environment, _ID):
+        variant = message.signature.partition("/")[2]
+        what = message.values.get("named") or message.values.get("name") or ""
+        for row in read(ReleaseFix):
+            if row.signature != variant or row.name not in message.text or (_BLANK in row.advice and not what):
+                continue
+            words = [REQUIREMENT(line) for line in row.requires]
+            newest = ("--upgrade",) if not any("<" in line for line in row.requires) else ()
+            return Remedy(
+                row.advice.replace(_BLANK, what),
+                (
+                    *((run("python", "-m", "pip", "install", *newest, *words),) if words else ()),
+                    *(steps(environment, row.action) if row.action else ()),
+                ),
+            )
+    return None
 
 
 def _numba(side: str, numpy: str) -> Remedy:
@@ -132,6 +161,7 @@ _AGES = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=58,
     any_of=("pythons", "messages"),
+    explained_by=("not-built-for-windows",),
     fix="Update the package, or install the release of the library that it was written for.",
     references=threads("protocolbuffers/protobuf#10051", "XPixelGroup/BasicSR#663"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
+from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, Command, export, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import QUEUES, managed_by
@@ -37,7 +38,9 @@ def built_here(environment: Environment, names: list[str]) -> tuple[Command, ...
     """The commands that compile them; with uv for a project of uv, whose own command would take the wheel again."""
     python = first_python(environment)
     found = [(name, distribution(python, name)) for name in names]
-    lines = [f"{name}=={item.version.partition('+')[0]}" if item is not None else name for name, item in found]
+    told = _told_releases(environment)
+    known = {name: item.version.partition("+")[0] for name, item in found if item is not None} | told
+    lines = [f"{name}=={known[name]}" if name in known else name for name, _ in found]
     forced = tuple(export(_FORCED[name], "TRUE") for name in names if name in _FORCED)
     few = export("MAX_JOBS", "4")
     if managed_by(environment, "uv"):
@@ -59,12 +62,42 @@ def compiled_again(environment: Environment, names: list[str]) -> Remedy:
     every = [*names, *(name for name in others if distribution(python, name) is not None)]
     left = [name for name in others if name not in every]
     pins = f" If {series(left)} fails in the same way, compile its installed release, too." if left else ""
-    return Remedy(
+    other = _of_another_torch(environment, every)
+    why = other or (
         f"The installed {series(every)} was compiled for another torch: without --no-build-isolation, pip compiles "
-        "against the torch that it downloads for the build. Compile it here, against the torch that is installed: this "
-        f"needs nvcc of torch's CUDA.{pins} Or download the wheel from the project's release page on GitHub whose name "
-        "matches what the last command prints (cu, torch, cxx11abi, cp), and install it with pip.",
+        "against the torch that it downloads for the build. Compile it here, against the torch that is installed"
+    )
+    by_hand = (
+        ""
+        if other
+        else " Or download the wheel from the project's release page on GitHub whose name matches what the last "
+        "command prints (cu, torch, cxx11abi, cp), and install it with pip."
+    )
+    return Remedy(
+        f"{why}: this needs nvcc of torch's CUDA.{pins}{by_hand}",
         (*built_here(environment, every), run(PYTHON(python.executable or "python"), "-c", _ASK_TORCH)),
+    )
+
+
+def _told_releases(environment: Environment) -> dict[str, str]:
+    """The releases of the wheels that the text names as installed, by package."""
+    wheels = seen(environment, "extension-abi-mismatch", "detail-wheel-torch")
+    return {wheel.values["package"].replace("_", "-"): wheel.values["version"] for wheel in wheels}
+
+
+def _of_another_torch(environment: Environment, names: list[str]) -> str:
+    """What to do where the installed wheel's own name tells another torch than the one that is there; '' elsewhere."""
+    wheels = seen(environment, "extension-abi-mismatch", "detail-wheel-torch")
+    wheel = next((one for one in wheels if one.values["package"].replace("_", "-") in names), None)
+    torch = distribution(first_python(environment), "torch")
+    own = Version.find(torch.version) if torch is not None else None
+    if wheel is None or own is None or str(own.release(2)) == wheel.values["built"]:
+        return ""
+    return (
+        f"The installed wheel of {series(names)} is for torch {wheel.values['built']}, as its name says, and the "
+        f"installed torch is {own}; the driver is fine. If the project's release page has the same wheel with torch"
+        f"{own.release(2)} in its name, install that with --force-reinstall --no-deps. Otherwise, compile it here, "
+        "against the torch that is installed"
     )
 
 

@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
-from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.base.versions import Version
@@ -26,9 +26,22 @@ ASK = Remedy(
     "get the exact releases, run envkit doctor on that machine, or pass it the output of this command.",
     (SHOW,),
 )
+_BY_SHELL = (
+    "Keep torch, and install the torchvision and torchaudio that belong to it, from the index of its CUDA: the first "
+    "two commands read both from the installed torch, and pip then chooses the releases that require exactly that "
+    "torch. Start the program (a notebook's runtime) anew. If a requirements file or a notebook's cell lists one of "
+    "the three, pin all three there, from the same index."
+)
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
 _CPU = "cpu"
 _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
+
+
+def ask(environment: Environment, executable: str = "") -> Remedy:
+    """What to do where the text does not tell the torch: its own answer decides, in a shell that can ask it."""
+    if on_windows(environment) or environment.system.machine_kind.value is MachineKind.JETSON:
+        return ASK
+    return Remedy(_BY_SHELL, steps(environment, "companions-of-torch", python=executable or "python"))
 
 
 def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
@@ -41,12 +54,17 @@ def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | 
 
 
 def torch_of(package: Distribution) -> Version | None:
-    """The release of torch that this release of another package requires exactly; None where the tables name none."""
-    from envkit.compat.pairs import meeting, required
+    """The release of torch that this release of another package requires exactly; None where the tables name none.
+
+    A package that requires none is for the torch that those which require exactly it require, too.
+    """
+    from envkit.compat.pairs import beside_torch, meeting, required
 
     own = release(package.version)
     rows = meeting(package.name, package.version.__eq__) or meeting(package.name, str(own).__eq__)
     exact = {line.spec.exact for row in rows for line in required(row) if line.package == "torch"}
+    if not rows:
+        exact = set(beside_torch(package.name).get(package.version, ()))
     return exact.pop() if len(exact) == 1 else None
 
 

@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, URL, WHEEL, export, run
+from envkit.checks.engine.command import PYTHON, REQUIREMENT, URL, WHEEL, export, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
-from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.bitsandbytes import bitsandbytes
-from envkit.checks.frameworks.builds import bring_release
 from envkit.checks.frameworks.built_here import compiled_again, named_extensions
-from envkit.checks.frameworks.companions import build_of_torch, torch_of
+from envkit.checks.frameworks.companions import build_of_torch
+from envkit.checks.frameworks.graph_packages import of_pyg
 from envkit.checks.frameworks.installs import (
     distribution,
     distribution_evidence,
     first_python,
-    installs,
     judged,
     local_tag,
     named_python,
@@ -33,6 +30,13 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.known_wheels import known_wheel
+from envkit.checks.frameworks.made_for_torch import (
+    ASK_TORCH,
+    ask_torch,
+    back_to_working,
+    for_installed_torch,
+    its_torch,
+)
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -44,12 +48,6 @@ _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "-
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
 _FLASH_RELEASES = "https://github.com/Dao-AILab/flash-attention/releases/download/v{}/{}"
-_PYG = ("pyg-lib", "torch-scatter", "torch-sparse", "torch-cluster", "torch-spline-conv")
-_PYG_PAGE = "https://data.pyg.org/whl/torch-{}+{}.html"
-_ASK_TORCH = (
-    "import torch, sys; print(torch.__version__, torch.version.cuda, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
-)
-_VENDORS = regex(r"\da0\b|\+[0-9a-f]{7,}|\.nv\d")
 _FLASH = regex(r"flash[_-]attn")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
@@ -71,22 +69,24 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
         flash, other = _flash_attention(environment), _xformers(environment, matrix)
         return flash if other is None else Remedy(f"{flash.advice} {other.advice}", (*other.steps, *flash.steps))
-    if graphs := _of_pyg(environment):
+    if graphs := of_pyg(environment):
         return graphs
     if xformers := _xformers(environment, matrix):
         return xformers
     if wheel := known_wheel(environment, said(environment, "extension-abi-mismatch")):
         return wheel
-    if wanted := _its_torch(environment, matrix):
+    if wanted := its_torch(environment, matrix):
         return wanted
     if names := named_extensions(said(environment, "extension-abi-mismatch")):
         return compiled_again(environment, names)
+    if known := for_installed_torch(environment) or back_to_working(environment):
+        return known
     return Remedy(
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
         "prints all four. If no wheel of that release is for your torch, install the torch that it was built for (its "
         "release notes name it), or go back to the last extension release that worked here. Or rebuild, in this "
-        "environment, the extension release that the program needs.",
-        (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
+        "environment, the extension release that the program needs, without pip's cache, with nvcc of torch's CUDA.",
+        (ask_torch(environment),),
     )
 
 
@@ -114,36 +114,6 @@ def _other_abi(environment: Environment) -> Remedy | None:
     )
 
 
-def _of_pyg(environment: Environment) -> Remedy | None:
-    """The packages of PyTorch Geometric, from the page of the torch that is installed."""
-    text = said(environment, "extension-abi-mismatch").lower().replace("_", "-")
-    names = [name for name in _PYG if name in text]
-    python = named_python(environment)
-    torch = distribution(first_python(environment), "torch")
-    own = release(torch.version) if torch is not None else None
-    tag = local_tag(torch.version) if torch is not None else ""
-    if not names or own is None or not tag.startswith("cu"):
-        return None
-    if "torch-sparse" in names and "torch-scatter" not in names:
-        names.insert(0, "torch-scatter")  # it loads that one
-    return Remedy(
-        f"The installed wheels are for a different torch: reinstall them from the page for torch {own}+{tag}, and "
-        "keep torch itself. If a notebook or a requirements file contains the page's URL, correct it there as well, "
-        "and after each torch update.",
-        (
-            pip(
-                python,
-                "install",
-                "--force-reinstall",
-                "--no-deps",
-                *map(NAME, names),
-                "-f",
-                URL(_PYG_PAGE.format(own, tag)),
-            ),
-        ),
-    )
-
-
 def _flash_attention(environment: Environment) -> Remedy:
     """pip takes a wheel from its releases by the torch that it sees, and not all of them load: only a build is sure."""
     holders = [(python, item) for python in judged(environment) if (item := distribution(python, "flash-attn"))]
@@ -153,50 +123,6 @@ def _flash_attention(environment: Environment) -> Remedy:
     if own is not None and own.release(2) <= limit("flash-attn-old-torch"):
         have = Distribution(have.name, str(limit("flash-attn-for-old-torch")))
     return _again(python, have)
-
-
-def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
-    """The torch that the extension which the message names was released for, where another one is installed."""
-    text = said(environment, "extension-abi-mismatch").lower()
-    item = next(installs(environment, "pytorch"), None)
-    if item is None:
-        return None
-    for package in item.python.distributions:
-        wanted = torch_of(package) if package.name in text else None
-        if wanted is None or wanted == release(item.framework.version):
-            continue
-        if _of_a_vendor(item.framework.version) or in_image(environment):
-            return _apart(environment, item.python, package, wanted)
-        why = (
-            f"{package.name} {package.version} was built for torch {wanted}. If other programs need the installed "
-            "torch, do this in a separate environment."
-        )
-        return bring_release(environment, matrix, item, wanted, why)
-    return None
-
-
-def _of_a_vendor(version: str) -> bool:
-    """Whether it is a pre-release of the vendor's own, which nothing on the package index was built for."""
-    return _VENDORS.search(version) is not None
-
-
-def _apart(environment: Environment, python: PythonEnvironment, package: Distribution, wanted: Version) -> Remedy:
-    """Its torch comes along as its requirement, and the one that other packages were compiled for stays."""
-    return Remedy(
-        f"{package.name} {package.version} was built for torch {wanted}. Keep the installed torch, because other "
-        f"packages were compiled for it: uninstall {package.name} here, and install it in a separate environment, "
-        "where pip also installs that torch. Start its programs from there.",
-        (
-            pip(python, "uninstall", "-y", NAME(package.name)),
-            *steps(
-                environment,
-                "own-environment",
-                python=python.executable or "python",
-                folder=f"{package.name}-env",
-                name=f"{package.name}=={package.version}",
-            ),
-        ),
-    )
 
 
 def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -254,7 +180,7 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
             *forced,
             export("MAX_JOBS", "4"),
             pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={number}" if number else item.name)),
-            run(PYTHON(python.executable or "python"), "-c", _ASK_TORCH),
+            run(PYTHON(python.executable or "python"), "-c", ASK_TORCH),
         ),
     )
 

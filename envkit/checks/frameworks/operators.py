@@ -25,6 +25,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.variables import variables
+from envkit.checks.frameworks.windows_triton import triton_of_port
 from envkit.checks.frameworks.with_operators import compiled_again
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
@@ -115,10 +116,7 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
             (fixed("wsl --install"),),
         )
     if "triton" in text:
-        return Remedy(
-            "triton is published for Linux only; install triton-windows instead. Or run the program in WSL 2.",
-            (pip(python, "install", "triton-windows"),),
-        )
+        return triton_of_port(environment)
     return Remedy(
         "Run it in WSL 2, or install a release or a fork that is built for Windows.", (fixed("wsl --install"),)
     )

@@ -16,7 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
 from envkit.checks.frameworks.companions import (
-    ASK,
+    ask,
     beside_cpu_torch,
     build_of_torch,
     companion_remedy,
@@ -58,7 +58,7 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     if torch is not None and (own := beside_cpu_torch(matrix, python, torch, partner)):
         return own
     if torch is None or build_of_torch(environment, matrix, torch.version) is None:
-        return ASK
+        return ask(environment, named_python(environment).executable)
     have = distribution(python, partner.name)
     if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
         return Remedy(
@@ -122,7 +122,7 @@ _REPLACED = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=30,
     any_of=("pythons", "messages"),
-    explained_by=("torch-replaced-by-dependency",),
+    explained_by=("torch-replaced-by-dependency", "jetson-generic-wheel"),
     fix="Install the torchvision or torchaudio release that matches the installed torch, for the same CUDA version.",
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )

@@ -39,6 +39,7 @@ _CONDA_PLACE = regex(
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
 _OF_CUDA = ("nvidia-", "triton", "cupy-cuda", "tensorrt", "tensorflow-gpu", "onnxruntime-gpu", "paddlepaddle-gpu")
+_OF_NVIDIA = ("nvidia-tensorflow", "nvidia-pyindex", "nvidia-dali", "nvidia-nccl", "nvidia-horovod")
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
@@ -100,6 +101,14 @@ def _whatever_the_python(
         return _for_this_platform(environment, matrix, messages, package)
     if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
         return by_name
+    if package.startswith(_OF_NVIDIA) and on_windows(environment):
+        return Remedy(
+            f"NVIDIA publishes {package} for Linux only: no Python and no pip for Windows finds a file of it. Run the "
+            "program in WSL 2 with the Python that its documentation names, or in NVIDIA's container (a tag of "
+            "nvcr.io/nvidia/tensorflow with tf1 in it has TensorFlow 1 for current GPUs; take one that the driver "
+            "supports). The Windows driver serves both; install no driver in WSL.",
+            (fixed("wsl --install"),),
+        )
     if package and framework_by_package(matrix, package) is None:
         return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
     return None

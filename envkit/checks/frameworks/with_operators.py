@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import REQUIREMENT, Command, fixed
+from envkit.checks.engine.command import PYTHON, REQUIREMENT, URL, Command, Word, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import distribution, first_python, installs, pip
+from envkit.checks.frameworks.installs import distribution, first_python, installs, pip, release
 from envkit.checks.frameworks.known_wheels import wheel_for
 from envkit.checks.nvidia_driver.driver_state import driver_platform
 from envkit.model import Environment, PythonEnvironment
@@ -21,6 +21,8 @@ _BY_GIT = {  # the module that is missing, and the words that name where pip bui
     "fused_ssim": ("git+https://github.com/rahul-goel/fused-ssim",),
     "pointnet2_ops": ("git+https://github.com/erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib",),
 }
+_FRESH = ("--no-cache-dir",)
+_PAGE = "https://download.openmmlab.com/mmcv/dist/cuXYZ/torchX.Y/index.html"
 _SPCONV = "spconv-cu"  # what its packages with CUDA begin with
 _BY_FOLDER = {
     "diff_gaussian_rasterization": ("./submodules/diff-gaussian-rasterization",),
@@ -98,17 +100,43 @@ def _mmcv(environment: Environment, python: PythonEnvironment) -> Remedy:
             "takes minutes, and needs nvcc of the CUDA that torch was built with.",
             steps(environment, "mmcv-editable"),
         )
-    have = distribution(python, "mmcv")
-    version = named(seen(environment, _ID, "detail-mmcv"), "version") or (have.version if have is not None else "")
-    full = "mmcv-full" if version.startswith("1.") else "mmcv"
+    have = distribution(python, "mmcv-full") or distribution(python, "mmcv")
+    version = named(seen(environment, _ID, "detail-mmcv", "detail-mmcv-full"), "version") or (
+        have.version if have is not None else ""
+    )
+    full = "mmcv-full" if version.startswith("1.") or not version else "mmcv"
     wheel = wheel_for(environment, full, version) if version else None
-    lite = "mmcv" if full == "mmcv-full" else "mmcv-lite"
-    pinned = f"{full}=={version}" if version else "mmcv-full"
+    pinned = f"{full}=={version}" if version else full
+    page = _page(environment)
+    source = f"the page {page}" if page else f"the page of OpenMMLab for your torch and CUDA ({_PAGE})"
     return Remedy(
-        f"The package {lite} has no operators: replace it with {pinned}, which has them."
-        + ("" if wheel else " Without a wheel for your torch, pip compiles it, which takes minutes and needs nvcc."),
+        f"The operators are in {full}, not in {'mmcv 1.x' if full == 'mmcv-full' else 'mmcv-lite'}; a {full} that pip "
+        "compiled without nvcc lacks them, too, and pip takes that from its cache again. Remove every variant, and "
+        f"install {pinned} without the cache."
+        + (
+            ""
+            if wheel
+            else f" Wheels are on {source}: with -f and that address, pip need not compile. Without a wheel for your "
+            "torch, pip compiles it, which takes minutes and needs nvcc of torch's CUDA; if the release is too old for "
+            "your torch, take a torch that the page has. The last command must end without an error."
+        ),
         (
-            pip(python, "uninstall", "-y", REQUIREMENT(lite)),
-            wheel if wheel is not None else pip(python, *_WITHOUT, REQUIREMENT(pinned)),
+            pip(python, "uninstall", "-y", "mmcv", "mmcv-full", "mmcv-lite"),
+            wheel if wheel is not None else pip(python, *_WITHOUT, *_FRESH, REQUIREMENT(pinned), *_links(page)),
+            run(PYTHON(python.executable or "python"), "-c", "import mmcv.ops"),
         ),
     )
+
+
+def _page(environment: Environment) -> str:
+    """OpenMMLab's page of wheels for the installed torch and its CUDA; '' where either is unknown."""
+    item = next(installs(environment, "pytorch"), None)
+    own = release(item.framework.version) if item is not None else None
+    if item is None or own is None or item.framework.cuda is None:
+        return ""
+    cuda = str(item.framework.cuda.release(2)).replace(".", "")
+    return _PAGE.replace("cuXYZ", f"cu{cuda}").replace("torchX.Y", f"torch{own.release(2)}")
+
+
+def _links(page: str) -> tuple[Word, ...]:
+    return ("-f", URL(page)) if page else ()

@@ -132,11 +132,15 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
             "lost) and look at /dev/shm in the new pod.",
             (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
         )
-    if "kubernetes" in names:
+    pods = seen(environment, "shm-too-small", "detail-pods") and not {"compose", "docker-run"} & {*names}
+    if "kubernetes" in names or pods:
         return Remedy(
             "Give the pod an in-memory volume for /dev/shm: volumes: [{name: dshm, emptyDir: {medium: Memory, "
-            "sizeLimit: 8Gi}}], and in the container volumeMounts: [{name: dshm, mountPath: /dev/shm}]. A Helm "
-            "chart has its own value for it; verify with df -h /dev/shm in the running pod."
+            "sizeLimit: 8Gi}}], and in the container volumeMounts: [{name: dshm, mountPath: /dev/shm}]. It "
+            "counts against the pod's memory limit. A Helm chart, or the template of a CI runner's pods, has its own "
+            "value for it. Pods that run keep theirs: delete them, so that they are created anew; the command (POD is "
+            "one of the new ones) then shows the new size.",
+            (fixed("kubectl exec POD -- df -h /dev/shm"),),
         )
     if "compose" in names:
         said = 'Under the service in the compose file, add shm_size: "8gb". Then re-create the container.'

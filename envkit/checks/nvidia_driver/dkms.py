@@ -13,6 +13,14 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.outgrown import (
+    back_to_kernel,
+    failing_kernel,
+    failing_release,
+    is_legacy,
+    last_for,
+    own_kernel,
+)
 from envkit.model import DkmsEntry, Environment
 
 if TYPE_CHECKING:
@@ -39,18 +47,17 @@ def kernels_with_module(environment: Environment) -> set[str] | None:
 def from_the_log(environment: Environment, matrix: Matrix) -> str:
     """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
     failing = _failing(environment)
-    ended = _last_for(failing, matrix)
-    if failing and not ended and _is_legacy(failing, matrix):
+    ended = last_for(failing, matrix)
+    if failing and not ended and is_legacy(failing, matrix):
         return (
             f"{failing} is the last branch for GPUs of this age: no newer driver supports them. Boot the previous "
             "kernel, for which the module was built (it is still in the boot menu), and keep it; or install a package "
             "of this driver that is patched for the newer kernel, once the distribution has one."
         )
+    if own := own_kernel(environment):
+        return own
     if not ended:
-        return (
-            "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler "
-            "that the kernel was built with."
-        )
+        return _unknown_cause(environment)
     return (
         "Boot the previous kernel, for which the module was built, and keep using it, or use a package of this "
         f"driver that is patched for newer kernels. {failing} is the last branch for {series(ended)} GPUs: no "
@@ -58,11 +65,28 @@ def from_the_log(environment: Environment, matrix: Matrix) -> str:
     )
 
 
+def _unknown_cause(environment: Environment) -> str:
+    """The order of what is worth trying: it costs least to boot the kernel that worked."""
+    kernel = failing_kernel(environment)
+    if seen(environment, "dkms-build-failed", "detail-vgpu", "detail-vgpu-merged"):
+        return (
+            "A driver of NVIDIA's vGPU software builds only for the kernels of the systems in its release notes, "
+            "and a merged or patched one for no other either. Install and boot such a kernel (an older one with long "
+            "support; the newest of this distribution may be no better than the present), and run the installer again. "
+            "Otherwise, use a newer vGPU release, or a patch that names this kernel. The log has the compiler's error."
+        )
+    return (
+        f"Most often, the driver is older than the kernel{f' ({kernel})' if kernel else ''}. "
+        f"{back_to_kernel(environment)}Then install the newest release of the driver that the distribution has, and "
+        "try the new kernel again: dkms status must report 'installed' for it. Only if the log says that the compiler "
+        "differs from the kernel's, install that compiler instead."
+    )
+
+
 def _failing(environment: Environment) -> int:
-    """The newest branch that DKMS or its log names, 0 where neither does."""
-    versions = [entry.version for entry in dkms_entries(environment)]
-    versions.append(named(seen(environment, "dkms-build-failed", "detail-log"), "log") or "")
-    return max((version.major for text in versions if (version := Version.find(text)) is not None), default=0)
+    """The newest branch that DKMS, its log, or the text names, 0 where none does."""
+    release = failing_release(environment)
+    return release.major if release is not None else 0
 
 
 def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -78,7 +102,7 @@ def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
         )
     errors = seen(environment, "dkms-build-failed", "detail-interface")
     failing = _failing(environment)
-    if not errors or (failing and (_last_for(failing, matrix) or _is_legacy(failing, matrix))):
+    if not errors or (failing and (last_for(failing, matrix) or is_legacy(failing, matrix))):
         return None  # of a branch that ended with its GPUs there is no newer driver to install
     version = named(errors, "version")
     which = f"driver {version}" if version else "this driver"
@@ -190,18 +214,6 @@ def _back_to(environment: Environment) -> Remedy | None:
         "booted again.",
         (run("dpkg", "-l", "linux-image*"),),
     )
-
-
-def _is_legacy(branch: int, matrix: Matrix) -> bool:
-    """Whether NVIDIA ended this branch as the last one for its GPUs, before those whose GPUs are recorded."""
-    return branch <= max((row.branch for row in matrix.driver_branches if row.kind == "legacy"), default=0)
-
-
-def _last_for(branch: int, matrix: Matrix) -> list[str]:
-    """The GPU families that this branch supports and no newer one does."""
-    own = {family for row in matrix.driver_branches if row.branch == branch for family in row.families or ()}
-    later = {family for row in matrix.driver_branches if row.branch > branch for family in row.families or ()}
-    return sorted(own - later)
 
 
 BACKPORTS = (

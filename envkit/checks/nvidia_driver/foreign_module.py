@@ -8,6 +8,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, said, seen
 from envkit.model import Environment
 
+_OF_INSTALLER = "/var/log/nvidia-installer.log"
 _BUILD = regex(r"/var/lib/dkms/(?P<module>[a-z][\w-]{1,40})/[\w.+~-]{1,60}/")
 
 
@@ -17,7 +18,8 @@ def _end_of(log: str) -> tuple[Command, ...]:
 
 def build_log(environment: Environment) -> tuple[Command, ...]:
     """The command that shows the log which a message names; nothing where none does."""
-    log = named(seen(environment, "dkms-build-failed", "detail-log"), "log")
+    by_installer = seen(environment, "dkms-build-failed", "installer", "installer-step")
+    log = named(seen(environment, "dkms-build-failed", "detail-log"), "log") or (_OF_INSTALLER if by_installer else "")
     return _end_of(log) if log else ()
 
 

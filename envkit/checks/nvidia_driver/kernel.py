@@ -33,6 +33,7 @@ from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, not_rebooted, of_akmods
+from envkit.checks.nvidia_driver.outgrown import fitting_kernel, outgrown
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -108,15 +109,20 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
-    if branch := newer_branch(environment, matrix):
-        if of_backports(environment):
-            return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
+    branch = newer_branch(environment, matrix)
+    if branch and of_backports(environment):
+        return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
+    if given := outgrown(environment, matrix):
+        return given
+    if branch:
         advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
     if given := by_its_error(environment, matrix):
         return given
-    given = remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
+    words = from_the_log(environment, matrix)
+    named_there = bool(fitting_kernel(environment))
+    given = remedy(environment, words if named_there else f"{words}{older}", "show-build-log")
     return Remedy(given.advice, build_log(environment) or given.steps)
 
 

@@ -205,6 +205,12 @@ _IN_INITRD = (
 )
 
 
+_HELD = (
+    " The update came by itself: the last command holds the driver's packages, so that no running machine gets another "
+    "one again (unhold them for an update, and reboot after it; for machines made of one image, do it in the image)."
+)
+
+
 def _reload(environment: Environment) -> Remedy:
     library = environment.driver.user_space.value
     if seen(environment, _MISMATCH.id, "detail-after-boot", "detail-instances") and library is not None:
@@ -219,14 +225,16 @@ def _reload(environment: Environment) -> Remedy:
         )
     newer = library is not None and library in _on_disk(environment)
     again = _IN_INITRD if newer or seen(environment, _MISMATCH.id, "detail-reboot") else ""
+    unasked = bool(seen(environment, _MISMATCH.id, "detail-unattended"))
     return remedy(
         environment,
         f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "
         "that `sudo fuser -v /dev/nvidia*` lists; if that fails, reboot. Reinstalling the driver does not help."
-        f"{again}",
+        f"{again}{_HELD if unasked else ''}",
         *(("module-on-disk",) if again else ()),
         "reload-module",
         *(("initramfs",) if again else ()),
+        *(("hold",) if unasked else ()),
     )
 
 
