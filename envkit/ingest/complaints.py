@@ -31,7 +31,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"(?:error|exception): {0,4}(?! |none\b|no\b|n/a|0\b)"
     r"|\b(?:traceback \(most recent|cuda_error_(?!none)\w"
     r"|(?:returns?|returned|prints?|gives|says|shows) {0,2}`?false\b"
-    r"|is_available(?:\(\))?[\s`:=>-]{0,6}(?:is |= )?`?false\b"
+    r"|is_available(?:\(\))?[\s`:=>-]{0,6}(?:is |= )?`?false\b|is cuda available: false\b"
     r"|(?:no kernel image|out of memory|no available memory|not enough memory)\b"
     r"|(?:not|never|isn'?t) (?:being )?(?:detected|recogni[sz]ed(?! as )|compatible|working|used|utili[sz]ed"
     r"|offered|listed)\b"

@@ -24,6 +24,7 @@ OWN_ERRORS = {
     "process-out-of-memory": "RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.\n",
     "openmp-loaded-twice": "OMP: Error #15: Initializing libomp.dll, but found libiomp5md.dll already initialized.\n",
     "dcgm-not-reachable": "Error: Unable to connect to host engine. Host engine connection invalid/disconnected.\n",
+    "half-precision-nan": "NansException: A tensor with all NaNs was produced in Unet.\n",
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
 }
 FAULTS = {
@@ -39,6 +40,8 @@ FAULTS = {
     "operator-driver-beside-host": "Could not unload NVIDIA driver kernel modules, driver is in use\n",
     "toolkit-root-elsewhere": 'root = "/run/nvidia/driver"\nload library failed: libnvidia-ml.so.1\n',
     "codec-not-on-gpu": "[av1_nvenc @ 0x55d0] Codec not supported\n",
+    "encoder-sessions-used-up": "[h264_nvenc @ 0x5] OpenEncodeSessionEx failed: incompatible client key (21)\n",
+    "vllm-memory-not-pinned": "RuntimeError: UVA is not available\n",
     "nvls-setup-failed": "transport/nvls.cc:244 NCCL WARN Cuda failure 1 'invalid argument'\n",
     "kubernetes-mig-layout": "panic: More than one MIG device type present on node\n",
     "mig-change-refused": "Unable to disable MIG Mode for GPU 00000000:3B:00.0: In use by another client\n",

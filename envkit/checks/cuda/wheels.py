@@ -147,11 +147,19 @@ _FAMILIES = Fault(
 )
 
 
+_ONE_CUPY = Remedy(
+    "Uninstall every CuPy package that the message lists (with conda, too, if one came from there), because removing "
+    "one takes files of the others; then install the one for the CUDA that the driver supports: cupy-cuda12x or "
+    "cupy-cuda13x, or cupy from conda-forge.",
+    (fixed("python -m pip list"),),
+)
+
+
 @check(
     _FAMILIES,
     layer=Layer.LIBRARIES,
     rank=70,
-    needs=("pythons",),
+    any_of=("pythons", "messages"),
     references=threads("pytorch/pytorch#97990"),
 )
 def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -160,7 +168,15 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
     Wheels for CUDA 11 and 12 have -cu11 or -cu12 in their names; later ones have such a suffix only for cuDNN and
     similar libraries.
     """
-    looked = 0
+    cupy = seen(environment, _FAMILIES.id, "cupy")
+    if cupy:
+        yield _FAMILIES.found(
+            message_evidence(environment, cupy),
+            title="Several CuPy packages are in one environment",
+            impact="They write to the same directory, so parts of one are loaded with parts of another.",
+            remedy=_ONE_CUPY,
+        )
+    looked = len(cupy)
     for python in judged(environment):
         families: dict[str, list[Distribution]] = {}
         for item in python.distributions:

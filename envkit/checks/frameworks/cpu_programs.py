@@ -22,6 +22,8 @@ _OF_WINDOWS = "C:\\"  # where its wheels are built
 _OPENCV = "cpu-only-wheel/opencv"
 _FAISS = "cpu-only-wheel/faiss"
 _OLLAMA = "cpu-only-wheel/ollama-runners"
+_FFMPEG = "cpu-only-wheel/ffmpeg-encoder"
+_DLIB = "cpu-only-wheel/dlib"
 _LLAMA = "llama-cpp-python"
 _OF_LLAMA = "/cmake-args"  # the message of a Windows shell that takes the variable for a command
 _WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
@@ -44,6 +46,10 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     if _OLLAMA in signatures:
         return _ollama()
+    if _FFMPEG in signatures:
+        return _ffmpeg(environment)
+    if any(name.startswith(_DLIB) for name in signatures):
+        return _dlib(environment)
     if "cpu-only-wheel/dgl" in signatures:
         return _dgl(environment)
     told = any(name.endswith(_OF_LLAMA) or "/llama" in name for name in signatures) or any(
@@ -65,6 +71,30 @@ def _ollama() -> Remedy:
         "a container, pull ollama/ollama again. Then restart the server; the models stay. Its log must now name a "
         "cuda runner.",
         (fixed("ollama --version"),),
+    )
+
+
+def _ffmpeg(environment: Environment) -> Remedy:
+    """NVENC and NVDEC are options of its build, which many packages leave out."""
+    return Remedy(
+        "This FFmpeg was built without NVENC and NVDEC; the driver and the card are not at fault. Its first lines list "
+        "the options it was built with (--enable-nvenc, --enable-cuvid). Call another build by its full path: Ubuntu's "
+        "and Debian's own package has them, RPM Fusion's on Fedora, and the builds for Windows that ffmpeg.org links "
+        "to; an ffmpeg in a conda environment, of a snap, or from a wheel often has not, and comes first on PATH. The "
+        "commands show which one runs and what it encodes.",
+        () if on_windows(environment) else (fixed("which -a ffmpeg"), fixed("ffmpeg -hide_banner -encoders")),
+    )
+
+
+def _dlib(environment: Environment) -> Remedy:
+    """It is compiled when it is installed: without nvcc or cuDNN, for the CPU."""
+    python = named_python(environment)
+    return Remedy(
+        "dlib is compiled while it is installed, and leaves CUDA out where it finds no nvcc, no cuDNN with its header "
+        "files, or where its test program does not compile with nvcc (a host compiler that is too new for it). "
+        "Install what is missing, then compile it again without the cache: the output says whether it uses CUDA. "
+        "Afterward dlib.DLIB_USE_CUDA is True.",
+        (pip(python, "install", "--force-reinstall", "--no-cache-dir", "--no-binary", "dlib", "--verbose", "dlib"),),
     )
 
 

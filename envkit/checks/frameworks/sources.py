@@ -172,6 +172,13 @@ _EXPLICIT = Remedy(
     "for torch, torchvision, and torchaudio. Everything else then comes from PyPI.",
     (fixed("uv lock"),),
 )
+_FOR_R = Remedy(
+    "A release of torch for R is built for few CUDA releases, which its message or its installation guide lists; it "
+    "downloads CUDA itself, so another toolkit on the machine does not matter, only the driver's age. Start R anew, "
+    'choose one of them before anything is installed, as in Sys.setenv(CUDA = "12.8"), and run '
+    "install_torch(reinstall = TRUE). Or install the newest release of torch, or its prebuilt package, which has CUDA "
+    "and cuDNN inside (options(repos) as in the guide). Afterward cuda_is_available() is TRUE.",
+)
 
 
 @check(
@@ -202,6 +209,13 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
             message_evidence(environment, everything),
             title="Packages that are not PyTorch's are looked up only in its index",
             remedy=_EXPLICIT,
+        )
+        return
+    if of_r := seen(environment, _INDEX_ID, "r-torch", "r-lantern"):
+        yield _NO_INDEX.found(
+            message_evidence(environment, of_r),
+            title="torch for R has no build for the CUDA that it found",
+            remedy=_FOR_R,
         )
         return
     if beside := seen(environment, _INDEX_ID, "cpu-index-beside"):

@@ -301,3 +301,38 @@ told_by_program(
     rank=11,
     references=threads("vllm-project/vllm#1157"),
 )
+told_by_program(
+    Fault(
+        "half-precision-nan",
+        "The model computes NaN in half precision",
+        impact="Images are black or green, or the loss is NaN. Driver and CUDA work.",
+        remedy="Compute in float32: for the Stable Diffusion web UI add --no-half-vae, and if that is not enough "
+        "--no-half (or --upcast-sampling, which needs less memory) to COMMANDLINE_ARGS; for ComfyUI --force-fp32 (or "
+        "--fp32-vae); elsewhere, float32, or bfloat16 on Ampere or newer. On the GTX 16 series it is a known "
+        "weakness of half-precision convolutions; on other cards often one model's VAE.",
+        status=Status.WARN,
+    ),
+    doc="""A model's results in half precision are numbers.
+
+    float16 has a small range; cards of the GTX 16 series also get NaN from convolutions that are right elsewhere.
+    """,
+    rank=12,
+    references=threads("bmaltais/kohya_ss#435"),
+)
+told_by_program(
+    Fault(
+        "vllm-memory-not-pinned",
+        "vLLM has no pinned memory in WSL, which its newer model runner needs",
+        impact="The engine stops when it starts. The driver and the container have the GPU.",
+        remedy="Under WSL, vLLM turns pinned memory off, and unified addressing (UVA) with it. Turn it on with "
+        "VLLM_WSL2_ENABLE_PIN_MEMORY=1, or use the older model runner with VLLM_USE_V2_MODEL_RUNNER=0; set it with -e "
+        "for a container.",
+        steps=(export("VLLM_WSL2_ENABLE_PIN_MEMORY", "1"),),
+    ),
+    doc="""vLLM can pin memory where its model runner needs unified addressing.
+
+    vLLM takes pinned memory for unavailable in WSL.
+    """,
+    rank=13,
+    references=threads("vllm-project/vllm#47292"),
+)

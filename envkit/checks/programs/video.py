@@ -29,3 +29,23 @@ told_by_program(
     rank=60,
     references=threads("GyanD/codexffmpeg#161"),
 )
+
+told_by_program(
+    Fault(
+        "encoder-sessions-used-up",
+        "The GPU's video encoder does not start another session",
+        impact="The program that asks for one more stream stops; the others continue.",
+        remedy="GeForce cards encode a limited number of streams at once: 3 at first, 5 with drivers of 2023, 8 as of "
+        "551.23, and more with later ones. Close what else encodes (OBS, ShadowPlay's instant replay, Discord, a "
+        "remote desktop, other FFmpeg processes), limit the number of transcodings in the server, or update the "
+        "driver. If this is the first stream, the GPU's memory is full. The command lists the sessions.",
+        steps=(fixed("nvidia-smi encodersessions --query"), fixed("nvidia-smi")),
+    ),
+    doc="""The video encoder has a session left for each stream.
+
+    The driver limits the number of sessions on GeForce cards, whatever their number of encoders; NVENC then reports
+    that it is out of memory, or an incompatible client key.
+    """,
+    rank=61,
+    references=threads("jellyfin/jellyfin#8719"),
+)
