@@ -66,6 +66,11 @@ _GONE = regex(
     r"(?![^.\n]{0,80}\b(?:until|comes? back|came back|returns?|returned|is back|again)\b)",
     re.IGNORECASE,
 )
+_FIXED_BY = regex(  # `"…" was fixed by installing cu128`, of which nothing says that it came back
+    r"[^\w.\n]{0,4}(?:(?:error|message|warning|issue|problem) )?(?:was|were|has been|is|got) (?:now |finally |since )?"
+    r"(?:fixed|solved|resolved|cured) (?:by|with|after)\b(?![^\n]{0,120}\b(?:until|comes? back|came back|again|but)\b)",
+    re.IGNORECASE,
+)
 _OPENED = regex(r"[\x22`“][^\x22`“”\n]{0,60}$")
 _CLOSED = regex(r"[^\x22`“”\n]{0,80}[\x22`”]")
 _CURED = regex(
@@ -255,7 +260,7 @@ def denied(text: Text, start: int, end: int, *, of_card: bool = False) -> bool:
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
-    if not of_card and _GONE.match(text.whole, end, end + 3 * _SHORT):
+    if not of_card and any(each.match(text.whole, end, end + 3 * _SHORT) for each in (_GONE, _FIXED_BY)):
         return True
     if any(each.match(text.whole, end, end + 3 * _SHORT) for each in (_SOLVED, _MEANT_TO)):
         return True

@@ -68,6 +68,8 @@ CASES = (
     Case("engine-without-cdi", "skip", "old", machine(containers__podman=v("3.4.4"))),
     Case("power-supply-overloaded", "ok", "runs", machine(gpus=gpus(GPU_4090))),
     Case("power-reading-impossible", "ok", "true", machine(gpus=gpus(GPU_4090))),
+    Case("gpu-reading-failed", "warn", "message", parse_text("    Fan Speed             : Unknown Error\n")),
+    Case("gpu-reading-failed", "ok", "read", machine(gpus=gpus(GPU_4090))),
     Case("gpu-refused-in-vm", "ok", "listed", machine(gpus=gpus(GPU_4090))),
     Case("mps-unreachable", "ok", "starts", machine(driver__cuda_init=CallResult(0, "SUCCESS"))),
     Case("repository-key-replaced", "ok", "there", machine(packages=(SystemPackage("cuda-keyring", "1.1-1", "dpkg"),))),

@@ -38,6 +38,7 @@ FAULTS = {
     "opencl-not-found": "GeForce GTX 960\nOpenCL: Not detected: clGetPlatformIDs() returned -1001\n",
     "driver-module-crashed": "Oops: 0000 [#1] SMP PTI\nRIP: 0010:_raw_q_schedule+0x2f/0xb0 [nvidia_uvm]\n",
     "operator-driver-beside-host": "Could not unload NVIDIA driver kernel modules, driver is in use\n",
+    "installer-module-in-use": "ERROR: You appear to be running an X server; please exit X before installing.\n",
     "toolkit-root-elsewhere": 'root = "/run/nvidia/driver"\nload library failed: libnvidia-ml.so.1\n',
     "codec-not-on-gpu": "[av1_nvenc @ 0x55d0] Codec not supported\n",
     "encoder-sessions-used-up": "[h264_nvenc @ 0x5] OpenEncodeSessionEx failed: incompatible client key (21)\n",

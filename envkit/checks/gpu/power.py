@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
 from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
@@ -80,6 +80,18 @@ _FALSE_READING = Fault(
     "A GPU reports more power than it can draw",
     impact="The driver believes the reading and keeps the clocks at their lowest (SW Power Cap): everything is slow.",
     remedy=_last_good,
+)
+_UNREAD = Fault(
+    "gpu-reading-failed",
+    "nvidia-smi cannot read a value of a GPU (ERR! or Unknown Error)",
+    impact="Monitoring has no value there. Programs may go on; a card that is failing often begins like this.",
+    remedy="Run nvidia-smi again: one such reading may pass by itself, on cloud GPUs above all. If it stays, look for "
+    "an Xid of this GPU in the kernel log, finish the jobs on it, shut the machine down, and take it off the mains for "
+    "a minute (in a cloud, stop and start the instance), since a restart alone may leave the card as it is. Then "
+    "install the newest release of the driver's branch. If the value still cannot be read, the card's fan, sensor, or "
+    "power supply circuit is likely faulty: have the card or the instance replaced.",
+    steps=(fixed("nvidia-smi -q -d POWER,TEMPERATURE,PERFORMANCE"), fixed("sudo dmesg")),
+    status=Status.WARN,
 )
 _IN_VM = (
     "Install driver branch 465 or newer in the guest: it no longer rejects the GPU in a virtual machine. With an older "
@@ -158,6 +170,27 @@ def power_reading_impossible(environment: Environment, matrix: Matrix) -> Iterat
         yield reported
     elif environment.gpus.known and environment.gpus.get():
         yield silent(environment, "no sign of a false power reading", known(environment, "gpus"))
+
+
+@check(
+    _UNREAD,
+    layer=Layer.HEALTH,
+    rank=32,
+    any_of=("gpus", "messages"),
+    explained_by=("gpu-fallen-off-bus", "gsp-timeout", "rm-init-adapter-failed", "inforom-corrupted", "xid-other"),
+    fix="Look again; if it stays, look for an Xid, take the machine off the mains, and update the driver.",
+    references=threads("Azure/azhpc-diagnostics#77"),
+)
+def gpu_reading_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver can read the power, temperature, and fan of every GPU.
+
+    nvidia-smi prints ERR! or "Unknown Error" where a sensor or the card's firmware does not answer; N/A means that the
+    card has no such sensor.
+    """
+    if reported := _UNREAD.reported(environment):
+        yield reported
+    elif environment.gpus.known and environment.gpus.get():
+        yield silent(environment, "no sign of a reading that failed", known(environment, "gpus"))
 
 
 @check(

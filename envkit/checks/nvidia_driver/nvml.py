@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_PCI_GPU, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -79,11 +80,23 @@ def _one_module(environment: Environment, message: Message) -> Remedy:
     )
 
 
+_FOR_HOOK = Remedy(
+    "NVIDIA's hook runs where the container engine runs, and finds no driver there; nothing has to be installed in the "
+    "image. Start nvidia-smi on the host. If it fails as well, install the driver on the host first. If it works, the "
+    "engine is not the host's own: Docker Desktop for Linux runs in a virtual machine without a GPU, and Docker from "
+    "snap sees other files (the second command shows the context, the third a snap); use Docker Engine and the context "
+    "default. If only the hook fails, and the driver came by a .run file, let the loader list it: sudo ldconfig.",
+    (fixed("nvidia-smi"), fixed("docker context ls"), fixed("snap list docker")),
+)
+
+
 def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     branch = version.major if version else None
     if by_runfile(environment):
         return _user_space(environment, version)
+    if version is None and seen(environment, "nvml-library-missing", "detail-hook"):
+        return _FOR_HOOK
     summary = (
         "Install the version of the library's package that matches the loaded module. If the archive has only a "
         "newer version, upgrade the whole driver instead, and reboot."

@@ -28,7 +28,24 @@ _REPOSITORIES = "https://developer.download.nvidia.com/compute/cuda/repos/"
 _OF_NVIDIA = regex(r"nvidia|cuda|cudnn|nccl")
 
 
+_OF_RPM = Remedy(
+    "NVIDIA replaced the key of its RPM repositories in April 2022. Remove the old one from RPM's list (the command "
+    "answers that it is not installed where it never was), then install again and accept the new key, D42D0685, which "
+    "the repository's own file names. If that file is older, add the repository again from NVIDIA's page.",
+    (fixed("sudo rpm --erase gpg-pubkey-7fa2af80-576db785"), fixed("sudo dnf clean expire-cache")),
+)
+_OF_ZYPPER = Remedy(
+    "NVIDIA replaced the key of its RPM repositories in April 2022. Refresh the repositories, and accept the key only "
+    "if zypper says that it is NVIDIA's D42D0685. If zypper still refuses, remove the repository and add it again.",
+    (fixed("sudo rpm --erase gpg-pubkey-7fa2af80-576db785"), fixed("sudo zypper refresh")),
+)
+
+
 def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, _ID, "zypper"):
+        return _OF_ZYPPER
+    if seen(environment, _ID, "rpm-keys", "rpm-missing"):
+        return _OF_RPM
     folder = _FOLDER.search(said(environment, _ID))
     told = named(seen(environment, _ID, "detail-folder"), "folder")
     url = folder["url"] if folder is not None else f"{_REPOSITORIES}{told}" if told else ""
@@ -64,8 +81,8 @@ def _in_dockerfile(url: str) -> Remedy:
 
 _KEY = Fault(
     "repository-key-replaced",
-    "apt does not have the signing key of NVIDIA's repository",
-    impact="apt-get update fails, so NVIDIA packages cannot be installed or updated.",
+    "The package manager does not have the signing key of NVIDIA's repository",
+    impact="NVIDIA packages cannot be installed or updated.",
     remedy=_new_key,
 )
 

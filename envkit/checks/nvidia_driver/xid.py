@@ -234,6 +234,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "gsp-firmware-missing",
         "gpu-refused-in-vm",
         "wsl-gpu-in-tcc-mode",
+        "passthrough-blocked",
     ),
     fix="Check BARs, power, module flavor, and driver version for this GPU; if these are fine, suspect the hardware.",
     references=threads(

@@ -29,6 +29,13 @@ def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
             "it wants them.",
             (fixed("sinfo -o '%P %N %G'"), fixed("sbatch --test-only SCRIPT")),
         )
+    if seen(environment, _UNKNOWN, "limit"):
+        return Remedy(
+            "The job waits, or is refused, because its QOS or account may not have so many GPUs at once; the GPUs and "
+            "the driver are not involved. Ask for fewer, wait until your other jobs have ended, or choose a QOS that "
+            "allows more (--qos=NAME). The commands show your jobs with their reasons, and what each QOS allows.",
+            (fixed("squeue --me -o '%i %T %b %r'"), fixed("sacctmgr show qos format=name,maxtrespu,maxtresperjob")),
+        )
     return Remedy(
         "Compare the request with what the cluster offers: the first command prints the GPUs of each node by "
         "name. Use that name and at most that number per node (--gres=gpu:NAME:N), in a partition that has GPUs. Steps "

@@ -65,6 +65,49 @@ told_by_program(
     rank=31,
     references=threads("CachyOS/CachyOS-PKGBUILDS#1764"),
 )
+
+
+def _nothing_loaded(environment: Environment, matrix: Matrix) -> Remedy:
+    """A container must not load modules at all; a machine must have unloaded the old ones."""
+    if seen(environment, "installer-module-in-use", "detail-container"):
+        return Remedy(
+            "A container uses the kernel and the driver's modules of its host, so install only the libraries in it, in "
+            "exactly the version of the host's driver (the first command prints it on the host).",
+            (
+                fixed("cat /proc/driver/nvidia/version"),
+                fixed("sudo sh NVIDIA-Linux-x86_64-VERSION.run --no-kernel-module"),
+            ),
+        )
+    return Remedy(
+        "The old modules have to be unloaded before the installer can replace them. Save your work, log in on a text "
+        "console or by SSH, and leave the desktop (first command; sudo systemctl isolate graphical.target brings it "
+        "back). Stop containers and other programs that use the GPU, and nvidia-persistenced; the second command shows "
+        "what is left. Then start the installer again; if a module still cannot be unloaded, restart into the text "
+        "console. Where the distribution's packages installed the old driver, use these for the new one as well.",
+        (
+            fixed("sudo systemctl isolate multi-user.target"),
+            fixed("sudo fuser -v /dev/nvidia0 /dev/nvidiactl"),
+            fixed("sudo systemctl stop nvidia-persistenced"),
+        ),
+    )
+
+
+told_by_program(
+    Fault(
+        "installer-module-in-use",
+        "The driver's installer stops because the old driver is in use",
+        impact="Nothing was installed or changed; the old driver stays as it is.",
+        remedy=_nothing_loaded,
+    ),
+    fix="Leave the desktop and stop what uses the GPU, then start the installer; in a container, install no module.",
+    doc="""No program uses the old driver while its installer (the .run file) replaces it.
+
+    The installer unloads the modules first. A desktop, a persistence daemon, a container, or a program on the GPU keeps
+    them loaded.
+    """,
+    rank=62,
+    references=threads("canonical/lxd#5415"),
+)
 told_by_program(
     Fault(
         "operator-driver-beside-host",

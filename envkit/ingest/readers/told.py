@@ -61,7 +61,7 @@ _NEEDED = regex(  # `Blender wants at least driver 470`
 _LIMIT = regex(
     r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
 )
-_CUDA_OF = regex(r"\bused to (?:compile|build)\s{1,4}$")  # `… the version that was used to compile PyTorch (11.7)`
+_CUDA_OF = regex(r"\bused to (?:compile|build)\s{1,24}$")  # `… the version that was used to compile PyTorch (11.7)`
 _PACKAGE = regex(
     r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
     r"b|jax|JAX|TF|tf"

@@ -27,7 +27,7 @@ _SITE = regex(r"(?<![\w:])[A-Za-z]:\\[^\"\n:<>|]{1,200}?\\site-packages\\")
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
     r"/usr/lib/wsl/(?:lib|drivers)/(?![\w.]{0,40}\*)|microsoft-standard-WSL2"
-    r"|^WSL version: 2\.|^[^\n]{0,40}:/mnt/c/(?:Users|Windows)",
+    r"|^WSL version: [12]\.|^[^\n]{0,40}:/mnt/c/(?:Users|Windows)",
     re.MULTILINE,
 )
 
@@ -38,7 +38,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_LISTED, "Running", "Stopped") if text.holds("VERSION") else ():
         kind = MachineKind.WSL1 if match["version"] == "1" else MachineKind.WSL2
         yield Fact("system.machine_kind", kind, match.start())
-    for wsl in text.matches(_WSL, "/usr/lib/wsl/", "microsoft-standard-WSL2", "WSL version: 2.", ":/mnt/c/"):
+    for wsl in text.matches(_WSL, "/usr/lib/wsl/", "microsoft-standard-WSL2", "WSL version: ", ":/mnt/c/"):
         yield Fact("system.machine_kind", MachineKind.WSL2, wsl.start())
         return
     for match in (
