@@ -69,6 +69,13 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     )
 
 
+def refuse_cuda(spec: str) -> None:
+    """Raises RequestError for a CUDA that is older than those of the tables, with what is known of it."""
+    row = next(_rows("cuda", spec.removeprefix("==")), None)
+    if row is not None:
+        raise RequestError(f"--cuda: envkit does not plan for {row.title}.", row.look)
+
+
 def refuse_architecture(name: str, known: Iterable[str]) -> None:
     """Raises RequestError for a processor that is known to have no packages."""
     row = next(_rows("architecture", name), None)
