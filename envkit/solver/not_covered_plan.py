@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from envkit._startup.records import replace
 from envkit.base.errors import UnknownFramework
-from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
 from envkit.compat.companion_gpus import no_release_runs
@@ -32,9 +31,11 @@ def words_to_try(unknown: UnknownFramework, words: RequestWords) -> tuple[Reques
     """
     rest = tuple(text for text in words.frameworks if text != unknown.text) or (unknown.runs_on,)
     plain = replace(words, frameworks=rest)
-    if [normalized(text) for text in rest] not in ([name] for name in _HOSTS):
+    host, spec = named_in(rest[0])
+    if len(rest) > 1 or host not in _HOSTS:
         return (plain,)
     rows = sorted(_rows_here(unknown.text, words), key=lambda row: (row.torch, row.cuda), reverse=True)
+    rows = [row for row in rows if _narrows(row.torch, spec)]
     pairs = dict.fromkeys((row.torch, row.cuda) for row in rows)
     made = (
         replace(words, frameworks=(f"{_HOST}=={torch}",), cuda=words.cuda or str(cuda))
@@ -42,6 +43,12 @@ def words_to_try(unknown: UnknownFramework, words: RequestWords) -> tuple[Reques
         if _fits(words, cuda)
     )
     return (*made, plain)
+
+
+def _narrows(torch: Version, spec: str) -> bool:
+    """Whether a PyTorch is one of several that are asked for: 2.4.0 of `==2.4`."""
+    exact = Version.find(spec) if spec.startswith("==") else None
+    return not spec or (exact is not None and torch.starts_with(exact) and len(torch.parts) > len(exact.parts))
 
 
 def _rows_here(text: str, words: RequestWords) -> list[PrebuiltWheels]:
@@ -84,7 +91,8 @@ def plan_facts(text: str, words: RequestWords, plan: Plan | NoPlan) -> Iterator[
         yield f"To install it, run python -m pip install {words_of} after the commands of the plan."
         return
     yield from _by_metadata(package, build)
-    rows = wheels_of(package, spec)
+    here = _place(plan.request.platform, plan.choice.architecture)
+    rows = [row for row in wheels_of(package, spec) if here in row.places]
     if rows and not _never_runs(text, plan):
         made, nvcc = f"PyTorch {build.version} with CUDA {build.cuda}", f"the nvcc of CUDA {build.cuda}"
         yield (
@@ -133,5 +141,5 @@ def _wheel_for(text: str, plan: Plan) -> PrebuiltWheels | None:
         return None
     glibc = choice.os.glibc if choice.os is not None else None
     rows = [row for row in wheels_of(*named_in(text)) if not (glibc and row.min_glibc and glibc < row.min_glibc)]
-    place = _place(plan.request.platform, choice.architecture)
-    return prebuilt_for(rows, build.version, build.cuda, place, choice.python)
+    here = _place(plan.request.platform, choice.architecture)
+    return prebuilt_for(rows, build.version, build.cuda, here, choice.python)
