@@ -138,7 +138,7 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
         return
     told = of_relation(verdict, subject_of(one))
     if verdict.relation == "package-compiled":
-        known = prebuilt_remedy(name, spec, have, query) or compiling_remedy(name, have)
+        known = prebuilt_remedy(name, spec, have, query) or compiling_remedy(name, spec, have, query)
         places = prebuilt_sources(name, spec) if known is not None else ()
         told = replace(
             told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)

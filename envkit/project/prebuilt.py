@@ -57,10 +57,11 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
     return Remedy(f"envkit knows of no wheel from its project for {wanted}{only or ':'} compile {package} with {nvcc}.")
 
 
-def compiling_remedy(package: str, have: Chosen) -> Remedy | None:
-    """The nvcc that compiles a package with GPU code next to the file's PyTorch; None where no PyTorch is known."""
+def compiling_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
+    """The nvcc that compiles a package with GPU code next to the file's PyTorch; None where that is of no use."""
     build = torch_in(have)
-    if build is None or build.cuda is None or not is_compiled(package):
+    gpus = (gpu.compute_capability for gpu in query.request.gpus)
+    if build is None or build.cuda is None or not is_compiled(package) or no_release_runs(package, spec, gpus):
         return None
     return Remedy(
         f"It is compiled with an nvcc of the same CUDA major version as PyTorch's, which is {build.cuda} here: envkit "

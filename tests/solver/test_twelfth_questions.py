@@ -80,7 +80,8 @@ def test_the_python_of_a_plan_is_one_that_the_companion_has_wheels_for() -> None
 
 
 @pytest.mark.parametrize(
-    ("cuda", "told"), [("7.0", "driver 346.46"), ("6.5", "CUDA before 7.0"), ("7.5", "CUDA 7.5.18"), ("7", "CUDA 7.5.18")]
+    ("cuda", "told"),
+    [("7.0", "driver 346.46"), ("6.5", "CUDA before 7.0"), ("7.5", "CUDA 7.5.18"), ("7", "CUDA 7.5.18")],
 )
 def test_a_cuda_before_those_of_the_tables(cuda: str, told: str) -> None:
     assert told in _told("--cuda", cuda)
