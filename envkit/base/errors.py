@@ -61,9 +61,13 @@ class RequestError(EnvkitError):
 
 
 class UnknownFramework(RequestError):
-    """Software that the tables hold no versions of; `text` is how it was asked for, so that the rest can be planned."""
+    """Software that the tables hold no versions of, with what allows a plan for the rest.
+
+    `text` is how it was asked for, `runs_on` the framework that it needs; '' for none.
+    """
 
     text: str = ""
+    runs_on: str = ""
 
 
 def did_you_mean(value: str, valid: Iterable[str]) -> str:

@@ -10,6 +10,8 @@ from envkit.cli.options import plan_options, request_from, request_options
 from envkit.cli.output import one_format, say, write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from envkit.base.errors import UnknownFramework
     from envkit.base.settings import Mirrors
     from envkit.cli.options import PlanOptions
@@ -58,8 +60,15 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
     chosen = one_format(form, options.as_json, options.output, FORMATS)
     mirrors = Mirrors().with_options(options.mirrors, options.index_url)
     matrix = Matrix.load()
-    request, unknown = _known_part(options, matrix, container=container, alone=chosen != "text")
-    plan = solve(request, matrix)
+    requests, unknown = _known_part(options, matrix, container=container, alone=chosen != "text")
+    if unknown is None:
+        (request,) = requests
+        plan = solve(request, matrix)
+    else:
+        from envkit.solver.not_covered_plan import plan_beside, plan_facts
+
+        request, plan = plan_beside(unknown.text, requests, lambda one: solve(one, matrix))
+        unknown.hint = " ".join((*plan_facts(unknown.text, options.words, plan), unknown.hint))
     if chosen == "json":
         write_output(plan_json(plan, mirrors), options.output)
     elif chosen == "text":
@@ -86,8 +95,8 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
 
 def _known_part(
     options: PlanOptions, matrix: Matrix, *, container: bool, alone: bool
-) -> tuple[Request, UnknownFramework | None]:
-    """The request, without software that the tables do not hold where there is other; and the error that it deserves.
+) -> tuple[Iterable[Request], UnknownFramework | None]:
+    """The requests to try without software that the tables do not hold, and the error that it deserves.
 
     `alone`: programs read the answer, so nothing is left out of it. Raises RequestError or SourceError.
     """
@@ -95,18 +104,25 @@ def _known_part(
     from envkit.base.errors import UnknownFramework
 
     try:
-        return request_from(options, matrix, container=container), None
+        return (request_from(options, matrix, container=container),), None
     except UnknownFramework as unknown:
-        rest = tuple(text for text in options.words.frameworks if text != unknown.text)
-        if alone or not rest or len(rest) == len(options.words.frameworks):
+        words = options.words
+        rest = tuple(text for text in words.frameworks if text != unknown.text)
+        if alone or len(rest) == len(words.frameworks) or not (rest or unknown.runs_on):
             raise
-        fewer = replace(options, words=replace(options.words, frameworks=rest))
-        request, also = _known_part(fewer, matrix, container=container, alone=alone)
-        if also is None:
-            say(f"This is the answer without {unknown.text}; what is known of that follows.\n")
-            return request, unknown
-        also.hint = f"{also.hint} {unknown}"
-        return request, also
+        if not rest:
+            both = replace(words, frameworks=(*words.frameworks, unknown.runs_on))
+            return _known_part(replace(options, words=both), matrix, container=container, alone=alone)
+        fewer = replace(options, words=replace(words, frameworks=rest))
+        requests, also = _known_part(fewer, matrix, container=container, alone=alone)
+        if also is not None:
+            also.hint = f"{also.hint} {unknown}"
+            return requests, also
+        from envkit.solver.not_covered_plan import words_to_try
+
+        say(f"This is the answer without {unknown.text}; what is known of that follows.\n")
+        made = (replace(options, words=one) for one in words_to_try(unknown, words))
+        return (request_from(one, matrix, container=container) for one in made), unknown
 
 
 def plan_json(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> str:

@@ -27,3 +27,19 @@ def _bounds(package: str, release: str, build: FrameworkBuild) -> Iterator[str]:
         broken = first_broken(needed.package, build) if needed is not None else None
         if needed is not None and broken is not None:
             yield f"{needed.package}<{broken}"
+
+
+def newest_beside(package: str, host: str, version: Version) -> str | None:
+    """The newest release whose metadata accept a version of a host, where those of the newest release do not."""
+    rows = [
+        (Version.find(row.last), row.last, needed.spec.holds(version))
+        for row in read(PackageNeed, holding=f"{package},")
+        if row.package == package
+        and not row.marker
+        and (needed := requirement_of(row.requires)) is not None
+        and needed.package == host
+    ]
+    known = sorted((last, text, holds) for last, text, holds in rows if last is not None)
+    if not known or known[-1][2]:
+        return None
+    return next((text for _, text, holds in reversed(known) if holds), None)

@@ -18,7 +18,8 @@ from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish, pinned_release
 from envkit.dockerfile.stops_python import ELSEWHERE
-from envkit.tables.pairs import PackagePair
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackagePair, PrebuiltWheels
 from envkit.tables.rows import FrameworkImage, framework_title
 
 if TYPE_CHECKING:
@@ -72,6 +73,38 @@ def own_build_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) 
             subject = subject_of(package.line, package.asked)
             yield finding(faults.REQUIREMENTS_CLASH, Status.UNKNOWN, f"{told}: {why}", subject, sources=own.sources)
             break
+
+
+def wheel_over_own_build(made: Iterable[Ground], found: Contents) -> Iterator[Finding]:
+    """The pinned packages whose setup downloads a wheel for a release of PyTorch, beside NVIDIA's own build."""
+    fetching = {row.package: row for row in read(PrebuiltWheels) if row.forced_by}
+    for ground in made:
+        own = ground.base.own
+        if own is None or not own.repository.startswith(_WITH_CONSTRAINTS) or found.index_set or is_confined(ground):
+            continue
+        for step in ground.steps:
+            for one in step.packages if step.command.decisive and goes_into_the_base(step) else ():
+                row = fetching.get(normalized(one.name))
+                told = row is not None and _is_told(row.forced_by.partition("=")[0], ground, step)
+                if row is None or told or one.wheel is not None or pinned_release(one.spec) is None:
+                    continue
+                yield finding(
+                    faults.REQUIREMENTS_CLASH,
+                    Status.UNKNOWN,
+                    f"whether {one.asked} fits the PyTorch in {ground.base.image} is not known: its setup downloads a "
+                    "wheel for a release of PyTorch where it finds one, and the image has NVIDIA's own build",
+                    subject_of(one.line, one.asked),
+                    impact="The import fails with an undefined symbol if it does not.",
+                    remedy=Remedy(
+                        f"Omit it where the image includes {one.name}, as NVIDIA's newer ones do, or compile it: "
+                        f"{row.forced_by} pip install --no-build-isolation {one.asked}"
+                    ),
+                    sources=row.sources,
+                )
+
+
+def _is_told(variable: str, ground: Ground, step: Step) -> bool:
+    return variable in ground.environment or any(variable in word for word in step.command.words)
 
 
 def packages_of(own: FrameworkImage, matrix: Matrix) -> set[str]:

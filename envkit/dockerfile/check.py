@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.dockerfile.base_ended import base_ended
 from envkit.dockerfile.base_outgrown import base_outgrown
-from envkit.dockerfile.base_replaced import base_replaced, own_build_replaced
+from envkit.dockerfile.base_replaced import base_replaced, own_build_replaced, wheel_over_own_build
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings, meant_for
@@ -68,6 +68,7 @@ def check_dockerfile(
     findings += environments_copied(stages, {one.place: one for one in made})
     findings += base_replaced(made, found, matrix)
     findings += own_build_replaced(made, found, matrix)
+    findings += wheel_over_own_build(made, found)
     findings += base_outgrown(made, found, matrix)
     findings += other_vendors(made, found)
     findings += pins_outgrown(made, matrix)

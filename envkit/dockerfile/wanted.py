@@ -241,12 +241,18 @@ def _is_of_other_places(wanted: Wanted) -> bool:
     return bool(places) and "" not in places and wanted.variant not in places
 
 
+_NAMES_CUDA = (
+    "pytorch-cuda for the channel pytorch, or cuda-version for conda-forge, which takes a build for the CPU where it "
+    "sees no driver unless the build is named as well: pytorch=*=cuda*"
+)
+
+
 def _names_cuda(wanted: Wanted, fitting: list[FrameworkBuild]) -> str:
     """The packages of conda that decide which CUDA a framework is built for."""
     if wanted.framework != "pytorch":
         return "cuda-version"
     old = all(build.version < limit("conda-pytorch-cuda") for build in fitting)
-    return "cudatoolkit" if old else "pytorch-cuda or cuda-version"
+    return "cudatoolkit" if old else _NAMES_CUDA
 
 
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:

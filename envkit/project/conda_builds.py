@@ -25,10 +25,11 @@ _PIN = regex(r"={1,2}(\d{1,3}(?:\.\d{1,4}){1,2})(?:=[\w.*-]{1,80})?")
 _WHOLE = 3  # numbers of a release that is one and no line
 _DECLARE = 'Add a table [system-requirements] with the newest CUDA of the machines\' drivers, such as cuda = "12".'
 _UNSOLVED = "conda finds no solution."
+_BROKEN = "conda installs them, but the import or the first use fails."
 
 
 def conda_findings(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
-    """The packages of conda that no solution has together, or none for the system that the file declares."""
+    """The packages of conda that do not go together, or that no solution has for the system that the file declares."""
     for missing in manifest.undeclared:
         yield finding(
             faults.REQUIREMENTS_CLASH,
@@ -50,7 +51,7 @@ def conda_findings(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
                 Status.FAIL,
                 verdict.detail,
                 subject_of(one),
-                impact=_UNSOLVED,
+                impact=_BROKEN,
                 remedy=Remedy(instead),
                 sources=verdict.sources,
             )

@@ -24,7 +24,7 @@ from envkit.project.choose import Chosen
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.places import is_pytorch
-from envkit.project.prebuilt import comes_prebuilt, listed_wheels, prebuilt_findings, prebuilt_remedy
+from envkit.project.prebuilt import comes_prebuilt, compiling_remedy, listed_wheels, prebuilt_findings, prebuilt_remedy
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.loader import read
@@ -138,7 +138,7 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
         return
     told = of_relation(verdict, subject_of(one))
     if verdict.relation == "package-compiled":
-        known = prebuilt_remedy(name, spec, have, query)
+        known = prebuilt_remedy(name, spec, have, query) or compiling_remedy(name, spec, have, query)
         places = prebuilt_sources(name, spec) if known is not None else ()
         told = replace(
             told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)

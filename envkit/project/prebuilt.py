@@ -17,6 +17,7 @@ from envkit.dockerfile.check_parts import finding
 from envkit.project.choose import Chosen
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
+from envkit.solver.not_covered import is_compiled
 from envkit.solver.query import Query
 from envkit.tables.pairs import PrebuiltWheels
 from envkit.tables.rows import FrameworkBuild
@@ -54,6 +55,18 @@ def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Reme
     nvcc = f"CUDA {cuda}'s nvcc" if cuda else "the nvcc of PyTorch's own CUDA"
     only = _others([row for row in rows if place in row.places], torch)
     return Remedy(f"envkit knows of no wheel from its project for {wanted}{only or ':'} compile {package} with {nvcc}.")
+
+
+def compiling_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
+    """The nvcc that compiles a package with GPU code next to the file's PyTorch; None where that is of no use."""
+    build = torch_in(have)
+    gpus = (gpu.compute_capability for gpu in query.request.gpus)
+    if build is None or build.cuda is None or not is_compiled(package) or no_release_runs(package, spec, gpus):
+        return None
+    return Remedy(
+        f"It is compiled with an nvcc of the same CUDA major version as PyTorch's, which is {build.cuda} here: envkit "
+        f"install --cuda {build.cuda} --components nvcc"
+    )
 
 
 def _needs_newer_glibc(row: PrebuiltWheels, query: Query) -> bool:

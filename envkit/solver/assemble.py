@@ -86,6 +86,10 @@ def _python(
         allowed = frozenset(python for python in offered if python_meets(wanted, python))
     if not allowed:
         return (wanted.exact if wanted else None), None
+    if query.request.companions:
+        from envkit.solver.companions import pythons_with_wheels
+
+        allowed = pythons_with_wheels(allowed, selection.builds, query.request)
     if own in allowed and system is not None and query.knowledge.maintained(system):
         return own, _plainest(sources, own)
     pinned = [row for row in sources if row.pinned]

@@ -211,32 +211,53 @@ def index_after(requirement: str, choice: Choice, request: Request) -> str | Non
 
 def _release_here(companion: Companion, build: FrameworkBuild, choice: Choice, request: Request) -> str:
     """The release for a build that also has a wheel for the plan's Python and system, where one has."""
+    return release_for(companion, build.version, request.gpus, _has_wheel(companion, request, choice.python))
+
+
+def _has_wheel(companion: Companion, request: Request, python: Version | None) -> Callable[[str], bool]:
+    """Whether a release is held for the request's system and a Python (None: for any); what is not known counts."""
     platform = WINDOWS if request.platform == WINDOWS else "linux"
 
     def has_one(version: str) -> bool:
         rows = wheels_of(companion.package, f"=={version}")
-        held = any(has_wheel(row, platform, choice.architecture, choice.python) for row in rows)
-        return (held or not rows) and is_made_for(companion.package, version, platform, choice.architecture)
+        held = any(has_wheel(row, platform, request.architecture, python) for row in rows)
+        return (held or not rows) and is_made_for(companion.package, version, platform, request.architecture)
 
-    return release_for(companion, build.version, request.gpus, has_one)
+    return has_one
+
+
+def pythons_with_wheels(
+    pythons: frozenset[Version], builds: Iterable[FrameworkBuild], request: Request
+) -> frozenset[Version]:
+    """Those Pythons for which the packages asked for by name have wheels next to builds; all where none has them."""
+    for companion, build in _beside(builds, request):
+        held = {python: _has_wheel(companion, request, python) for python in pythons}
+        pythons = (
+            frozenset(
+                python
+                for python, has_one in held.items()
+                if has_one(release_for(companion, build.version, request.gpus, has_one))
+            )
+            or pythons
+        )
+    return pythons
 
 
 def newest_for(companion: Companion, torch: Version, request: Request) -> str:
     """The newest release for a torch that is made for the system and processor of a request; '' where none is."""
-    platform = WINDOWS if request.platform == WINDOWS else "linux"
-
-    def is_here(version: str) -> bool:
-        rows = wheels_of(companion.package, f"=={version}")
-        held = any(has_wheel(row, platform, request.architecture, None) for row in rows)
-        return (held or not rows) and is_made_for(companion.package, version, platform, request.architecture)
-
+    is_here = _has_wheel(companion, request, None)
     found = release_for(companion, torch, request.gpus, is_here)
     return found if found and is_here(found) else ""
 
 
 def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:
+    return _beside(choice.builds, request)
+
+
+def _beside(builds: Iterable[FrameworkBuild], request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:
+    builds = tuple(builds)
     for framework, companion in request.companions:
-        build = next((one for one in choice.builds if one.framework == framework), None)
+        build = next((one for one in builds if one.framework == framework), None)
         if build is not None:
             yield companion, build
 

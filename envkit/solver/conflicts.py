@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
 
-from envkit.base.versions import ComputeCapability
+from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.software import title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import passing, rejected, rejections
@@ -84,7 +84,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
         newest = builds[0].version if builds else "none"
         return Verdict("framework-version", "fail", f"no known build matches {framework}; the newest known is {newest}")
     unserved = all(_OF_GPU & {constraint.relation for constraint in broken} for _, broken in wanted)
-    build, broken = min(wanted, key=lambda one: _nearness(one[0], one[1], query if unserved else None))
+    asked = query.request.cuda.exact if query.request.cuda is not None else None
+    build, broken = min(wanted, key=lambda one: _nearness(one[0], one[1], query if unserved else None, asked))
     refusals = [constraint.refusal(query, build) for constraint in broken[:2]]
     parts = tuple(verdict.detail for verdict in refusals)
     reason = "; ".join(parts)
@@ -99,8 +100,12 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources, parts if len(parts) > 1 else ())
 
 
-def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None) -> tuple[object, ...]:
+def _nearness(
+    build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None, asked: Version | None
+) -> tuple[object, ...]:
     """Fewest clashes first; of those the lowest CUDA where the driver is too old, otherwise the newest build.
+
+    Where none is for the CUDA that is `asked` for, the nearest CUDA comes before the newest build.
 
     With the query of GPUs that no build serves it is the newest of those that the oldest GPU misses by the least.
     """
@@ -111,7 +116,15 @@ def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Quer
     driver = "driver-runs-cuda" in names
     behind = _behind(build, query) if query is not None and not driver else 0
     aside = bool(names & _NOT_ASKED)  # what was asked for, and does not do, says more than what was not
-    return (clashes, behind, cuda if driver else (), aside, newest, tuple(-part for part in cuda))
+    away = _away(build.cuda, asked) if "cuda-version" in names else 0
+    return (clashes, behind, cuda if driver else (), aside, away, newest, tuple(-part for part in cuda))
+
+
+def _away(cuda: Version | None, asked: Version | None) -> int:
+    """How far a CUDA is from the one asked for, a major version being more than all minor ones."""
+    if cuda is None or asked is None:
+        return 0
+    return abs((cuda.major - asked.major) * 100 + cuda.minor - asked.minor)
 
 
 def _behind(build: FrameworkBuild, query: Query) -> int:

@@ -28,7 +28,12 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
         from envkit.solver.source_python import with_its_system
 
         plan = with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
-    return replace(plan, background=background(request, matrix))
+    told = background(request, matrix)
+    if isinstance(plan, Plan):
+        from envkit.solver.software_notes import notes_of_plan
+
+        told = tuple(dict.fromkeys((*told, *notes_of_plan(plan.choice.builds, request))))
+    return replace(plan, background=told)
 
 
 def _having(request: Request, matrix: Tables) -> Plan | NoPlan:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.sentences import series
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.gpu import gpu_runs_cuda
+from envkit.compat.package_wheels import wheels_of
 from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
@@ -96,7 +97,19 @@ def _beside(row: JetsonWheel) -> str:
         return ""
     spec = VersionSpec.parse(f"=={row.version}")
     found = newest_beside(pairs_by_package().get("torchvision", ()), {"torch": (f"torch=={row.version}", spec)})
-    return f" (torchvision {found} goes with it)" if found else ""
+    if not found or _takes(found, row.python):
+        return f" (torchvision {found} goes with it)" if found else ""
+    rows = pairs_by_package()["torchvision"]
+    before = rows[: [one.version for one in rows].index(found)]
+    older = [one.version for one in before if _takes(one.version, row.python)]
+    take = f": compile {older[-1]}" if older else ""
+    return f" (torchvision {found}, which goes with it, does not run on Python {row.python}{take})"
+
+
+def _takes(torchvision: str, python: Version) -> bool:
+    """Whether a release of torchvision allows a Python, as far as its metadata are known."""
+    bounds = (row.requires_python for row in wheels_of("torchvision", f"=={torchvision}"))
+    return all(not bound or VersionSpec.parse(bound).holds(python) for bound in bounds)
 
 
 def _is_meant(row: JetsonWheel, framework: FrameworkRequest) -> bool:

@@ -26,14 +26,21 @@ def unknown_framework(name: str, words: RequestWords, matrix: Matrix, facts: Ite
         names = [framework.name for framework in matrix.frameworks]
         unknown = RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
         return UnknownFramework(unknown.message, unknown.hint)
+    from envkit.solver.not_covered_facts import named_in
+
     look = _for_request(row.look, words)
-    hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
+    there = any(matrix.framework(named_in(text)[0]) for text in words.frameworks)
+    hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead and not there else ""
     if row.instead and row.compiled:
-        hint += "; to compile it, nvcc must have the same CUDA major version as that framework"
+        it = "that framework" if hint else row.instead
+        hint = f"{hint}; to compile it, nvcc must have the same CUDA major version as {it}".removeprefix("; ")
+        hint = f"{hint[0].upper()}{hint[1:]}"
     hint = f"{hint}. {look[0].upper()}{look[1:]}".removeprefix(". ") if look else hint
     known = "; ".join(facts)
     told = f"{known[:1].upper()}{known[1:]}. " if known else ""
-    return UnknownFramework(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
+    unknown = UnknownFramework(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
+    unknown.runs_on = row.instead
+    return unknown
 
 
 def _for_request(look: str, words: RequestWords) -> str:
@@ -60,6 +67,13 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     return RequestError(
         f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
     )
+
+
+def refuse_cuda(spec: str) -> None:
+    """Raises RequestError for a CUDA that is older than those of the tables, with what is known of it."""
+    row = next(_rows("cuda", spec.removeprefix("==")), None)
+    if row is not None:
+        raise RequestError(f"--cuda: envkit does not plan for {row.title}.", row.look)
 
 
 def refuse_architecture(name: str, known: Iterable[str]) -> None:

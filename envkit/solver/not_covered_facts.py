@@ -56,16 +56,20 @@ def torch_of(words: RequestWords) -> Version | None:
     return next((Version.find(spec) for name, _, spec in parts if normalized(name) in _TORCH and spec), None)
 
 
+def named_in(text: str) -> tuple[str, str]:
+    """The package and what is asked of it: `flash-attn` and `==2.8.3` of `flash_attn == 2.8.3`."""
+    match = _REQUIREMENT.fullmatch(text.replace(" ", ""))
+    return (normalized(match[1]), match[2] or "") if match else (normalized(text), "")
+
+
 def _spec_of(package: str, words: RequestWords) -> str:
     """What is asked of a package: `==1.4.0`; '' where any release will do."""
-    asked = (text.replace(" ", "") for text in words.frameworks)
-    named = ((match[1], match[2] or "") for text in asked if (match := _REQUIREMENT.fullmatch(text)))
-    return next((spec for name, spec in named if normalized(name) == package), "")
+    return next((spec for name, spec in map(named_in, words.frameworks) if name == package), "")
 
 
 def _wheels(package: str, torch: Version | None, words: RequestWords, beside: Beside) -> Iterator[str]:
     """The releases with wheels for a PyTorch, and the PyTorch releases that the wheels of a release are for."""
-    every = _wheels_of(package, "")
+    every = wheels_of(package, "")
     usual = beside.architecture == Request().architecture
     system = WINDOWS if beside.platform == WINDOWS else "linux"
     place = system if usual else f"{system}-{beside.architecture}"
@@ -83,7 +87,7 @@ def _wheels(package: str, torch: Version | None, words: RequestWords, beside: Be
     if not rows:
         return
     spec = _spec_of(package, words)
-    own = [row for row in _wheels_of(package, spec) if place in row.places]
+    own = [row for row in wheels_of(package, spec) if place in row.places]
     if torch is not None:
         asked = Version.find(spec)
         alike = (row for row in rows if asked is None or _major(row) == asked.major)
@@ -95,7 +99,8 @@ def _wheels(package: str, torch: Version | None, words: RequestWords, beside: Be
         yield f"{package} {own[0].version} has wheels for PyTorch {releases_of_torch(own)}"
 
 
-def _wheels_of(package: str, spec: str) -> tuple[PrebuiltWheels, ...]:
+def wheels_of(package: str, spec: str) -> tuple[PrebuiltWheels, ...]:
+    """The wheels on record of a package, under the name that older releases have as well."""
     return (*prebuilt_of(package, spec), *prebuilt_of(f"{package}-full", spec))  # mmcv before 2.0 is mmcv-full
 
 

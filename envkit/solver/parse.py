@@ -11,7 +11,7 @@ from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, narrowest
 from envkit.compat.software import some_version_meets
-from envkit.solver.not_covered import refuse_architecture, refuse_system, unknown_framework
+from envkit.solver.not_covered import refuse_architecture, refuse_cuda, refuse_system, unknown_framework
 from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
@@ -35,6 +35,8 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     def spec(option: str, text: str | None, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
         return None if text is None else parse_known(option, text, versions())
 
+    if words.cuda is not None:
+        refuse_cuda(cuda_words(words.cuda))
     gpus = _gpus(words, matrix)
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from envkit._startup.records import record
 from envkit.base.errors import RequestError
@@ -12,6 +12,7 @@ from envkit.compat.packages import rows_allowed
 from envkit.solver.other_words import cuda_words
 from envkit.solver.request import Request, RequestWords
 from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild
 from envkit.tables.ways import SoftwareNote
 
 
@@ -54,6 +55,13 @@ def _is_there(row: SoftwareNote, beside: Beside) -> bool:
         return False
     wanted = ((row.torch, beside.torch), (row.cuda, beside.cuda), (row.driver, beside.driver))
     return all(not spec or (there is not None and VersionSpec.parse(spec).holds(there)) for spec, there in wanted)
+
+
+def notes_of_plan(builds: Iterable[FrameworkBuild], request: Request) -> Iterator[str]:
+    """What is known of planned builds with their CUDA, where the request leaves that open."""
+    for build in builds if request.cuda is None else ():
+        beside = Beside(None, build.cuda, request.driver, request.platform, request.architecture)
+        yield from notes_of(build.framework, f"=={build.version}", beside)
 
 
 def beside_of(request: Request, torch: Version | None) -> Beside:

@@ -8,8 +8,9 @@ from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
-from envkit.solver.model import Choice, NoPlan, Plan
+from envkit.solver.model import Alternative, Choice, Conflict, NoPlan, Plan
 from envkit.solver.pip_calls import installed_by_pip
 from envkit.solver.request import Request
 from envkit.tables import images as data
@@ -35,7 +36,27 @@ def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoP
         found = resolve(replace(plan.request, os_id=system.os_id))
         if isinstance(found, Plan):
             return _with_its_python(found, resolve)
-    return _with_its_python(plan, resolve)
+    plan = _with_its_python(plan, resolve)
+    return _not_on_its_system(plan, resolve, matrix) or plan
+
+
+def _not_on_its_system(plan: Plan, resolve: Callable[[Request], Plan | NoPlan], matrix: Tables) -> NoPlan | None:
+    """Why a source build cannot be had on the distribution or with the Python asked for, and where it can."""
+    try:
+        own_python(plan, matrix)
+    except EnvkitError as error:
+        build = _compiled(plan)
+        others = _systems(build, replace(plan.request, python=None), matrix) if build is not None else []
+        tried = ((one, resolve(replace(plan.request, os_id=one.os_id, python=None))) for one in others)
+        found = next(((one, other) for one, other in tried if isinstance(other, Plan)), None)
+        asked = plan.request.os_id, plan.request.python and f"python {plan.request.python}"
+        parts = (*map(str, plan.request.frameworks), *(one for one in asked if one))
+        changes: tuple[Alternative, ...] = ()
+        if found is not None:
+            gain = f"{series(title_of(one) for one in found[1].choice.builds)}, with Python {found[1].choice.python}"
+            changes = (Alternative({"os": found[0].os_id, "python": str(found[1].choice.python)}, gain),)
+        return NoPlan(plan.request, (Conflict(parts, error.message.rstrip(".")),), changes)
+    return None
 
 
 def _with_its_python(plan: Plan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan:

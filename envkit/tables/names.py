@@ -44,7 +44,7 @@ class FreeThreaded:
     sources: tuple[str, ...]
 
 
-@table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu", "old-gpu", "architecture"))
+@table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu", "old-gpu", "architecture", "cuda"))
 @record
 class NotCovered:
     """One name that is known not to be covered; `instead` is the framework that it runs on, or its vendor's page."""

@@ -76,10 +76,10 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` for the list"),
         (["doctor", "report.txt"], "envkit doctor --from report.txt"),
         (
-            ["resolve", "--framework", "deepspeed"],
+            ["dockerfile", "--framework", "deepspeed"],
             ("DeepSpeed). Request the framework that it runs on: --framework pytorch"),
         ),
-        (["resolve", "--framework", "flash-attn"], "--framework pytorch"),
+        (["dockerfile", "--framework", "flash-attn"], "--framework pytorch"),
         (["resolve", "--framework", "openvino"], "software for Intel GPUs"),
         (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` for the list"),
         (["resolve", "--gpu", "MI300X"], "'MI300X' is not an NVIDIA GPU (AMD)"),

@@ -23,6 +23,7 @@ _PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "windows": "win-
 _LINUX = ("linux", "linux-64", "unix")
 _GPU_PACKAGES = ("pytorch-gpu", "tensorflow-gpu")  # of conda-forge, which require a build for CUDA
 _FRAMEWORKS = ("pytorch", "pytorch-gpu", "libtorch", "tensorflow", "tensorflow-gpu", "jaxlib", "cupy")
+_WITH_CUDA = ("cudnn", "nccl", "faiss", "faiss-gpu", "libfaiss", "torchvision", "torchaudio", "onnxruntime")
 
 
 def _of_specs(kind: str, specs: Iterable[tuple[str, int]], channels: Sequence[str], **more: Any) -> Manifest:  # noqa: ANN401
@@ -40,15 +41,15 @@ def _of_spec(text: str, line: int, places: Places) -> Iterator[Item | Unread | N
     one = item(spec.rstrip("=* "), line, places, index="conda")
     yield one
     build = name.split("=")[-1] if name.count("=") > 1 else ""
-    if isinstance(one, Item) and one.package.name in _FRAMEWORKS and build:
-        yield from _of_build(build, line, places, text)
+    if isinstance(one, Item) and build:
+        yield from _of_build(one.package.name, build, line, places, text)
 
 
-def _of_build(build: str, line: int, places: Places, text: str) -> Iterator[Item | Unread | None]:
-    cuda = _CUDA_BUILD.search(build)
+def _of_build(name: str, build: str, line: int, places: Places, text: str) -> Iterator[Item | Unread | None]:
+    cuda = _CUDA_BUILD.search(build) if name in (*_FRAMEWORKS, *_WITH_CUDA) else None
     if cuda is not None:
         yield item(f"cuda-version={_cuda(cuda[1])}", line, places, index="conda", written=text)
-    elif _CPU_BUILD.search(build):
+    elif name in _FRAMEWORKS and _CPU_BUILD.search(build):
         yield item("cpuonly", line, places, index="conda", written=text)
 
 
@@ -171,8 +172,7 @@ def _of_file(url: str, line: int) -> list[Item | Unread | None]:
         return []
     places = _channel(folder)
     one = item(f"{match['name']}=={match['version']}", line, places, index="conda", written=url)
-    more = list(_of_build(match["build"], line, places, url)) if match["name"] in _FRAMEWORKS else []
-    return [one, *more]
+    return [one, *_of_build(match["name"], match["build"], line, places, url)]
 
 
 def _channel(folder: str) -> Places:
@@ -230,8 +230,8 @@ def _conda_table(
         places = of_channels(channel) if channel else of_channels(*channels)
         found = item(spec, line, places, index="conda", group=group)
         yield found
-        if build and isinstance(found, Item) and name in _FRAMEWORKS:
-            yield from _of_build(build, line, places, spec)
+        if build and isinstance(found, Item):
+            yield from _of_build(name, build, line, places, spec)
 
 
 def _pypi_table(
