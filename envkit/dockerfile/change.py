@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit.checks.containers import image_faults
 from envkit.checks.engine.findings import Finding, Status
-from envkit.dockerfile.repairs import REPLACED, WITH, repairs_of
+from envkit.dockerfile.repairs import repairs_of
+from envkit.dockerfile.repairs_base import REPLACED, WITH
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

@@ -13,10 +13,9 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pairs_by_package, required
-from envkit.dockerfile.base import Base, base_of
-from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import CONTINUED, PIP_INSTALL, other_line, start_of
+from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, other_system, other_tag
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
@@ -33,18 +32,14 @@ from envkit.dockerfile.repairs_words import (
     read_by_bash,
     without_windows,
 )
-from envkit.dockerfile.stages import read_stages
 from envkit.tables.build_stops import FaultLine, FaultWords
 from envkit.tables.images import Repair
-from envkit.tables.known_images import CUDA_REPOSITORY, GONE, supported_beside
 from envkit.tables.loader import read
-from envkit.tables.rows import ImageTag, OperatingSystem, os_title
+from envkit.tables.rows import os_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
-_TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
 _INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
 _SCRIPT = "/get-pip.py"
@@ -103,103 +98,6 @@ def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from:
     if after_from:
         place = next((index for index in range(place, -1, -1) if _FROM.match(lines[index])), place) + 1
     return [*lines[:place], line, *lines[place:]]
-
-
-# ---- the base image
-
-
-def _other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """FROM with another tag of nvidia/cuda: first the same CUDA and system, then the nearest ones."""
-    place = _from_of(lines, finding, matrix)
-    row = place.row(matrix) if place is not None else None
-    if place is None or row is None or row.cuda is None:
-        return
-    for tag in sorted(_near(row, matrix), key=lambda one: _distance(one, row))[:_TRIED]:
-        yield place.other(f"{row.repository}:{tag.tag}")
-
-
-def _other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """FROM with a newer release of the same distribution, with the same CUDA where it has one."""
-    place = _from_of(lines, finding, matrix)
-    system = place.base.system if place is not None else None
-    if place is None or system is None:
-        return
-    row, family = place.row(matrix), _family(system.os_id)
-    for other in matrix.operating_systems:
-        newer = _family(other.os_id) == family and _number(other) > _number(system)
-        if not newer or other.base_image is None:
-            continue
-        if row is None and place.base.image == system.base_image:
-            yield place.other(other.base_image)
-        elif row is not None and row.cuda is not None:
-            tags = [tag for tag in _near(row, matrix) if tag.os_id == other.os_id and tag.flavor == row.flavor]
-            for tag in sorted(tags, key=lambda one: _distance(one, row))[:1]:
-                yield place.other(f"{row.repository}:{tag.tag}")
-
-
-def _number(system: OperatingSystem) -> Version:
-    return Version.find(system.os_id) or Version.of(0)
-
-
-@record
-class _From:
-    """The FROM of a finding's stage, where it writes the whole name of an image."""
-
-    lines: Sequence[str]
-    index: int
-    base: Base
-
-    def row(self, matrix: Matrix) -> ImageTag | None:
-        """What the tag says, whether it is known or not; None for other images than nvidia/cuda."""
-        named = self.base.repository == CUDA_REPOSITORY
-        return self.base.row or (as_row(self.base.tag, matrix) if named else None)
-
-    def other(self, image: str) -> tuple[Sequence[str], str]:
-        """The lines with another image, and what of them is other."""
-        line = self.lines[self.index].replace(self.base.image, image, 1)
-        return other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
-
-
-def _from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
-    stages = [stage for stage in read_stages("\n".join(lines)) if stage.line <= line_of(finding)]
-    while stages and stages[-1].parent is not None:
-        stages = [stage for stage in stages if stage.index <= (stages[-1].parent or 0)]
-    if not stages or stages[-1].image not in lines[stages[-1].line - 1]:
-        return None
-    return _From(lines, stages[-1].line - 1, base_of(stages[-1], matrix))
-
-
-def _near(row: ImageTag, matrix: Matrix) -> Iterator[ImageTag]:
-    """The supported tags that hold as much, on the same distribution; a tag without one is of Ubuntu."""
-    for tag in supported_beside(row, matrix):
-        kept = tag.flavor and tag.cuda is not None and _family(tag.os_id) == _family(row.os_id or "ubuntu")
-        if kept and tag.state not in GONE and _more(tag.flavor) >= _more(row.flavor) and tag != row:
-            yield tag
-
-
-def _family(os_id: str) -> str:
-    return os_id.rstrip("0123456789.")
-
-
-def _more(flavor: str) -> int:
-    """How much an image of a flavor holds: each has what those before have."""
-    flavors = ("base", "runtime", "devel")
-    return flavors.index(flavor) if flavor in flavors else 0
-
-
-def _distance(tag: ImageTag, row: ImageTag) -> tuple[object, ...]:
-    assert tag.cuda is not None and row.cuda is not None
-    return (
-        abs(tag.cuda.major - row.cuda.major),
-        tag.os_id != row.os_id,
-        tag.os_id < row.os_id,  # an older system has less
-        tag.os_id,
-        tag.cuda.release(2) != row.cuda.release(2),
-        _more(tag.flavor) - _more(row.flavor),
-        bool(tag.cudnn) != bool(row.cudnn),
-        tuple(-part for part in tag.cuda.parts),
-        tag.tag,
-    )
 
 
 def _to_the_archive(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -305,16 +203,15 @@ def _either(*several: Repairs) -> Repairs:
 
 
 _REPAIRS: Mapping[str, Repairs] = {
-    image_faults.BASE_GONE.id: _either(_other_tag, other_image),
-    image_faults.BASE_END_OF_LIFE.id: _other_tag,
-    image_faults.CUDA_MISSING.id: _other_tag,
-    image_faults.CUDNN_MISSING.id: _other_tag,
-    image_faults.CUDNN_DIFFERS.id: _other_tag,
+    image_faults.BASE_GONE.id: _either(other_tag, other_image),
+    image_faults.CUDA_MISSING.id: fuller_tag,
+    image_faults.CUDNN_MISSING.id: fuller_tag,
+    image_faults.CUDNN_DIFFERS.id: fuller_tag,
     image_faults.DRIVER_INSIDE.id: _without_driver,
     image_faults.GPU_HIDDEN.id: _without_variable,
     image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
-    image_faults.PYTHON_WITHOUT_PACKAGE.id: _other_system,
-    image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, _other_system),
+    image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
+    image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, other_system),
     image_stops.APT_ASKS.id: answered,
     image_stops.PACKAGE_REFUSES.id: name_replaced,
     image_stops.PROGRAM_MISSING.id: program_added,
@@ -322,7 +219,7 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.FRAMEWORK_VERSION.id: index_chosen,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
-    image_stops.COMPILER_MISSING.id: _other_tag,
+    image_stops.COMPILER_MISSING.id: fuller_tag,
     image_stops.INSTALLER_REFUSES.id: _other_script,
     image_stops.TORCH_HIDDEN.id: _not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,
