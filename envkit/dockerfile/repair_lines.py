@@ -23,6 +23,13 @@ def start_of(lines: Sequence[str], index: int) -> int:
     return index
 
 
+def end_of(lines: Sequence[str], index: int) -> int:
+    """The last line of the instruction that a line belongs to."""
+    while index + 1 < len(lines) and (CONTINUED.search(lines[index]) or lines[index].lstrip().startswith("#")):
+        index += 1
+    return index
+
+
 def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
     """The lines with another one in place of that with this number."""
     return [*lines[:index], line, *lines[index + 1 :]]

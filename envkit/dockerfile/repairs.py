@@ -14,8 +14,8 @@ from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import CONTINUED, PIP_INSTALL, other_line, start_of
-from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, other_system, other_tag
+from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of
+from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
@@ -25,6 +25,7 @@ from envkit.dockerfile.repairs_names import (
     program_added,
     word_put_right,
 )
+from envkit.dockerfile.repairs_pip import not_isolated, pip_bounded, pip_renewed
 from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 _FROM = regex(r"(?i)\s*FROM\s")
 _INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
+_MORE_SOURCES = regex(r"(?:yum|dnf)\b[^&;|]{0,200}\binstall\b[^&;|]{0,200}\bcentos-release-[a-z]")
+_YUM = regex(r"\b(?:yum|dnf)\b(?! clean)")
+_LISTS = "rm -f /etc/apt/sources.list.d/"
 _SCRIPT = "/get-pip.py"
 _APK = "apk add"
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
@@ -79,7 +83,9 @@ def _none(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tu
 def _known_lines(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Sequence[str], str]]:
     of_alpine = finding.remedy is not None and _APK in finding.remedy.summary
     for row in read(FaultLine):
-        if row.fault == finding.id and (_APK in row.line) is of_alpine:
+        if _LISTS in row.line and of_nvidia(lines):  # whose packages come from there
+            continue
+        if row.fault == finding.id and row.when in finding.title and (_APK in row.line) is of_alpine:
             yield _with_line(lines, finding, row.line, after_from=row.place == "after-from"), row.told
 
 
@@ -102,14 +108,23 @@ def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from:
 
 def _to_the_archive(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
     """The command that points to the archive of the distribution which the finding names, as `Debian 10`."""
-    for row in read(Repair):
-        name = os_title(row.os_id)
-        if name in finding.title or name.rstrip("0123456789.") in finding.title:
-            yield (
-                _with_line(lines, finding, f"RUN {row.command}", after_from=True),
-                f"pointed apt to the archive of {name.split()[0]}",
-            )
-            return
+    rows = [row for row in read(Repair) if os_title(row.os_id) in finding.title]
+    rows += [row for row in read(Repair) if os_title(row.os_id).rstrip("0123456789.") in finding.title]
+    if not rows:
+        return
+    changed = _with_line(lines, finding, f"RUN {rows[0].command}", after_from=True)
+    # Packages that bring repositories of their own bring them with the mirrors that have ended.
+    later = [at for at, line in enumerate(changed) if _MORE_SOURCES.search(line) and not line.startswith("#")]
+    for at in reversed(later):
+        end = end_of(changed, at)
+        if any(_YUM.search(line) for line in (changed[at].partition("centos-release-")[2], *changed[at + 1 : end + 1])):
+            return  # the same instruction installs from them: a line after it comes too late
+        changed = [*changed[: end + 1], f"RUN {rows[0].command}", *changed[end + 1 :]]
+    yield changed, f"pointed {_manager(rows[0])} to the archive of {os_title(rows[0].os_id).split()[0]}"
+
+
+def _manager(row: Repair) -> str:
+    return "yum" if "/etc/yum" in row.command else "apt"
 
 
 # ---- commands
@@ -132,14 +147,6 @@ def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
                 other_line(lines, index, line.replace(_SCRIPT, name, 1)),
                 f"chose get-pip.py for Python {python.release(2)}",
             )
-
-
-def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    for index in range(line_of(finding) - 1, start_of(lines, line_of(finding) - 1) - 1, -1):
-        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
-        if changed != lines[index]:
-            yield other_line(lines, index, changed), "added --no-build-isolation"
-            return
 
 
 def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -206,14 +213,16 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.BASE_GONE.id: _either(other_tag, other_image),
     image_faults.CUDA_MISSING.id: fuller_tag,
     image_faults.CUDNN_MISSING.id: fuller_tag,
-    image_faults.CUDNN_DIFFERS.id: fuller_tag,
+    image_faults.CUDNN_DIFFERS.id: _either(other_cudnn, fuller_tag),
+    image_stops.APT_KEY_ROTATED.id: key_fetched,
     image_faults.DRIVER_INSIDE.id: _without_driver,
     image_faults.GPU_HIDDEN.id: _without_variable,
     image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
     image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
     image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, other_system),
     image_stops.APT_ASKS.id: answered,
-    image_stops.PACKAGE_REFUSES.id: name_replaced,
+    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed),
+    image_stops.PIP_OUTDATES_ITSELF.id: pip_bounded,
     image_stops.PROGRAM_MISSING.id: program_added,
     image_stops.COMMANDS_JOINED.id: joined_apart,
     image_faults.FRAMEWORK_VERSION.id: index_chosen,
@@ -221,7 +230,7 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
     image_stops.COMPILER_MISSING.id: fuller_tag,
     image_stops.INSTALLER_REFUSES.id: _other_script,
-    image_stops.TORCH_HIDDEN.id: _not_isolated,
+    image_stops.TORCH_HIDDEN.id: not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,
     image_stops.PATH_EXISTS.id: link_replaces,
     image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right),

@@ -14,7 +14,7 @@ from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.cuda_installed import cuda_installed
 from envkit.dockerfile.other_tags import FLAVORS, tags_in_place_of
-from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line
+from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line, start_of
 from envkit.dockerfile.stages import read_stages
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE
 from envkit.tables.rows import ImageTag, OperatingSystem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
+_REPOSITORIES, _KEY = "https://developer.download.nvidia.com/compute/cuda/repos", "3bf863cc.pub"
 _TRIED = 3  # other tags of a flavor
 _IMAGE_WORD = regex(r"(?i)(?P<before>\s*FROM\s+(?:--\S+\s+)*)(?P<image>\S+)")
 
@@ -77,11 +78,33 @@ def fuller_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Change
     first = FLAVORS.index(row.flavor) if row.flavor in FLAVORS else 0
     for flavor in FLAVORS[first:]:
         for cudnn in (row.cudnn, "" if row.cudnn else "cudnn"):
-            tags = tags_in_place_of(replace(row, flavor=flavor, cudnn=cudnn), matrix)
-            same = [tag for tag in tags if tag.os_id == row.os_id and tag.cuda and tag.cuda.major == row.cuda.major]
+            same = _beside(replace(row, flavor=flavor, cudnn=cudnn), row, matrix)
             for tag in same[:_TRIED]:
                 if tag.tag != row.tag:
                     yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def other_cudnn(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """FROM with the nearest tag of the same major and system that has another cuDNN."""
+    place = from_of(lines, finding, matrix)
+    row = place.row(matrix) if place is not None else None
+    if place is None or row is None or row.cuda is None:
+        return
+    others = {tag.cudnn: tag for tag in reversed(_beside(row, row, matrix)) if tag.cudnn != row.cudnn}
+    for tag in others.values():
+        if _keeps_packages(lines, row, tag):
+            yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def key_fetched(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """NVIDIA's key of today before apt-get update, where the file installs packages of its repository."""
+    place = from_of(lines, finding, matrix)
+    system = place.base.system if place is not None else None
+    if place is None or system is None or not system.repository_id or not of_nvidia(lines):
+        return
+    start = start_of(lines, line_of(finding) - 1)
+    line = f"RUN apt-key adv --fetch-keys {_REPOSITORIES}/{system.repository_id}/{place.base.architecture}/{_KEY}"
+    yield [*lines[:start], line, *lines[start:]], "fetched the current key of NVIDIA's repository"
 
 
 def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -114,6 +137,14 @@ def from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | N
     if word is None or not (word["image"] == stages[-1].image or "$" in word["image"]):
         return None
     return _From(lines, index, base_of(stages[-1], matrix), word["image"])
+
+
+def _beside(wanted: ImageTag, row: ImageTag, matrix: Matrix) -> list[ImageTag]:
+    """The tags like the wanted one of the same system and major CUDA as the row, nearest first."""
+    assert row.cuda is not None
+    major = row.cuda.major
+    tags = tags_in_place_of(wanted, matrix)
+    return [tag for tag in tags if tag.os_id == row.os_id and tag.cuda is not None and tag.cuda.major == major]
 
 
 def _same_release(tag: ImageTag, row: ImageTag) -> bool:

@@ -10,6 +10,8 @@ from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.dockerfile.repairs_base import from_of
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.program_stops import AbsentProgram
 
@@ -150,7 +152,11 @@ def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
                 yield other_line(lines, at, changed_line), f"added the index {address}"
                 return
     if finding.title.startswith(_RETIRED) and "tensorflow-gpu" in lines[index]:
-        for name in ("'tensorflow[and-cuda]'", "tensorflow"):
+        place = from_of(lines, finding, matrix)
+        system = place.base.system if place is not None else None
+        python = system.default_python if system is not None and system.package_manager == "apt" else None
+        without = python is not None and python < limit("tensorflow-with-wheels-python")
+        for name in ("tensorflow",) if without else ("'tensorflow[and-cuda]'", "tensorflow"):
             yield (
                 other_line(lines, index, lines[index].replace("tensorflow-gpu", name, 1)),
                 f"replaced tensorflow-gpu with {name}",
