@@ -17,7 +17,7 @@ from envkit.tables.rows import CudnnRelease, ImageTag, Runfile
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_PURPOSES = ("certificates", "fetch", "unpack")
+_PURPOSES = ("certificates", "fetch", "keys", "unpack")
 _COMPILING = ("compiler",)  # what a devel image has besides
 _APT = "apt"
 _TOOLKIT = "toolkit"
@@ -25,7 +25,7 @@ _CUDA = "/usr/local/cuda"
 _WORK = "/tmp"
 _OF_ALL = (  # what every image of nvidia/cuda sets
     f"PATH={_CUDA}/bin:$PATH",
-    f"LD_LIBRARY_PATH={_CUDA}/lib64:$LD_LIBRARY_PATH",
+    f"LD_LIBRARY_PATH={_CUDA}/lib64",
     "NVIDIA_VISIBLE_DEVICES=all",
     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 )
@@ -47,18 +47,20 @@ def cuda_installed(row: ImageTag, base: Base, matrix: Matrix) -> CudaInstalled |
     if runfile is None or system is None or system.base_image is None or system.package_manager != _APT:
         return None
     toolkit = matrix.toolkit(runfile.cuda)
-    if toolkit is None or compiling_effort(system, toolkit) is not CompilerEffort.NONE:
+    compiles = row.flavor == FLAVORS[-1]
+    if toolkit is None or (compiles and compiling_effort(system, toolkit) is not CompilerEffort.NONE):
         return None
     cudnn = _cudnn(row, runfile, matrix)
     if row.cudnn and cudnn is None:
         return None
-    purposes = (*_PURPOSES, f"runfile-{toolkit.installer_style}", *(_COMPILING if row.flavor == FLAVORS[-1] else ()))
+    purposes = (*_PURPOSES, f"runfile-{toolkit.installer_style}", *(_COMPILING if compiles else ()))
     names = " ".join(name for purpose in purposes for name in data.packages(purpose, system))
     path, file = f"{_CUDA}-{toolkit.release}", f"{_WORK}/{runfile.name}"
     lines = [
+        f"# CUDA {toolkit.release} from NVIDIA's installer, as in {row.repository}:{row.tag}, which cannot be pulled",
         f"ENV {' '.join(_OF_ALL)}",
-        f"RUN apt-get update && apt-get install -y --no-install-recommends {names} && rm -rf /var/lib/apt/lists/*",
-        _run(
+        *_run("apt-get update", f"apt-get install -y --no-install-recommends {names}", "rm -rf /var/lib/apt/lists/*"),
+        *_run(
             *_fetched(runfile.url, runfile.name, runfile.sha256 or ""),
             *runfile_commands(runfile, toolkit.installer_style, file, path),
             f"rm {file}",
@@ -69,12 +71,14 @@ def cuda_installed(row: ImageTag, base: Base, matrix: Matrix) -> CudaInstalled |
     if archive is not None:
         url, name, sha256 = archive
         unpacked = f"tar -xf {_WORK}/{name} -C {path} --strip-components=1"
-        lines.append(_run(*_fetched(url, name, sha256), unpacked, f"rm {_WORK}/{name}"))
+        lines += _run(*_fetched(url, name, sha256), unpacked, f"rm {_WORK}/{name}")
     return CudaInstalled(system.base_image, tuple(lines), f"CUDA {toolkit.release}")
 
 
-def _run(*commands: str) -> str:
-    return f"RUN {' && '.join(commands)}"
+def _run(*commands: str) -> list[str]:
+    """The lines of one instruction, a command on each."""
+    first, *rest = commands
+    return " \\\n    && ".join((f"RUN {first}", *rest)).split("\n")
 
 
 def _fetched(url: str, name: str, sha256: str) -> tuple[str, str]:

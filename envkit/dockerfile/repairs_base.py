@@ -9,6 +9,7 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Finding
+from envkit.compat.system import CompilerEffort, compiling_effort
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
 _REPOSITORIES, _KEY = "https://developer.download.nvidia.com/compute/cuda/repos", "3bf863cc.pub"
+_INSTALLED = regex(r"\bcuda_(\d{1,2}\.\d{1,2}\.\d{1,3})[\w.-]{0,60}(?:run|linux)\b")
 _TRIED = 3  # other tags of a flavor
+_VARIABLE = regex(r"\$(?:\{(\w{1,60})\}|(\w{1,60}))")
+_ONE_ARGUMENT = regex(r"(?i)\s*ARG\s+\w+=\S+\s*")
 _IMAGE_WORD = regex(r"(?i)(?P<before>\s*FROM\s+(?:--\S+\s+)*)(?P<image>\S+)")
 
 
@@ -47,8 +51,33 @@ class _From:
 
     def other(self, image: str) -> tuple[Sequence[str], str]:
         """The lines with another image, and what of them is other."""
+        told = f"{REPLACED}{self.base.image}{WITH}{image}"
+        by_arguments = self._by_arguments(image)
+        if by_arguments is not None:
+            return by_arguments, told
         line = self.lines[self.index].replace(self.written, image, 1)
-        return other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
+        return other_line(self.lines, self.index, line), told
+
+    def _by_arguments(self, image: str) -> Sequence[str] | None:
+        """The lines with other defaults of the arguments that the name consists of, where nothing else reads them."""
+        names = [found[1] or found[2] for found in _VARIABLE.finditer(self.written)]
+        rest = "\n".join((*self.lines[: self.index], *self.lines[self.index + 1 :]))
+        if not names or len(set(names)) < len(names) or any(_uses(name, rest) for name in names):
+            return None
+        parts = _VARIABLE.split(self.written)[::3]  # two groups between
+        found = re.fullmatch("(.+?)".join(map(re.escape, parts)), image)
+        lines = list(self.lines)
+        for name, value in zip(names, found.groups() if found is not None else (), strict=False):
+            at = [index for index in range(self.index) if re.match(rf"(?i)\s*ARG\s+{name}=", lines[index])]
+            if len(at) != 1 or not _ONE_ARGUMENT.fullmatch(lines[at[0]]):
+                return None
+            lines[at[0]] = f"{lines[at[0]].partition('=')[0]}={value}"
+        return lines if found is not None else None
+
+
+def _uses(name: str, text: str) -> bool:
+    """Whether anything in a text reads a variable, or declares it again."""
+    return re.search(rf"\$\{{?{name}\b", text) is not None or len(re.findall(rf"(?im)^\s*ARG\s+{name}\b", text)) > 1
 
 
 def other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -114,8 +143,11 @@ def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     if place is None or system is None:
         return
     row, family = place.row(matrix), _family(system)
+    installed = next((found for line in lines if (found := _INSTALLED.search(line)) is not None), None)
     for other in matrix.operating_systems:
         if _family(other) != family or _number(other) <= _number(system) or other.base_image is None:
+            continue
+        if installed is not None and not _compiles_on(other, Version.parse(installed[1]), matrix):
             continue
         if row is None and place.base.image == system.base_image:
             yield place.other(other.base_image)
@@ -145,6 +177,12 @@ def _beside(wanted: ImageTag, row: ImageTag, matrix: Matrix) -> list[ImageTag]:
     major = row.cuda.major
     tags = tags_in_place_of(wanted, matrix)
     return [tag for tag in tags if tag.os_id == row.os_id and tag.cuda is not None and tag.cuda.major == major]
+
+
+def _compiles_on(system: OperatingSystem, cuda: Version, matrix: Matrix) -> bool:
+    """Whether nvcc of a release takes the system's own GCC."""
+    toolkit = matrix.toolkit(cuda)
+    return toolkit is not None and compiling_effort(system, toolkit) is CompilerEffort.NONE
 
 
 def _same_release(tag: ImageTag, row: ImageTag) -> bool:

@@ -33,6 +33,8 @@ _NEVER = regex(r"never built for CUDA (?P<asked>\d{1,2}\.\d{1,2}); it was built 
 _NUMBER = regex(r"\d{1,2}\.\d{1,2}")
 _SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
 _RETIRED = "tensorflow-gpu is a retired package name"
+_PYTHONS = regex(r"(?i)\bpython[-=_ ]{0,3}(?:VERSION=)?(3\.\d{1,2})")
+_OTHER_PYTHON = regex(r"(?:Miniconda3-latest|Miniconda3-py3(?:9|1\d)|Miniforge3|Mambaforge)-")  # with one of today
 _FEW = 8  # lines of one command
 
 
@@ -151,13 +153,19 @@ def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
             if changed_line != lines[at]:
                 yield other_line(lines, at, changed_line), f"added the index {address}"
                 return
-    if finding.title.startswith(_RETIRED) and "tensorflow-gpu" in lines[index]:
-        place = from_of(lines, finding, matrix)
-        system = place.base.system if place is not None else None
-        python = system.default_python if system is not None and system.package_manager == "apt" else None
-        without = python is not None and python < limit("tensorflow-with-wheels-python")
-        for name in ("tensorflow",) if without else ("'tensorflow[and-cuda]'", "tensorflow"):
-            yield (
-                other_line(lines, index, lines[index].replace("tensorflow-gpu", name, 1)),
-                f"replaced tensorflow-gpu with {name}",
-            )
+    if finding.title.startswith(_RETIRED) and _has_recent_python(lines, finding, matrix):
+        for name in ("'tensorflow[and-cuda]'", "tensorflow") if "tensorflow-gpu" in lines[index] else ():
+            line = lines[index].replace("tensorflow-gpu", name, 1)
+            yield other_line(lines, index, line), f"replaced tensorflow-gpu with {name}"
+
+
+def _has_recent_python(lines: Sequence[str], finding: Finding, matrix: Matrix) -> bool:
+    """Whether pip may be that of a Python for which there is a TensorFlow that brings its CUDA."""
+    least = limit("tensorflow-with-wheels-python")
+    named = [Version.parse(found[1]) for line in lines for found in _PYTHONS.finditer(line)]
+    if named:
+        return min(named) >= least
+    place = from_of(lines, finding, matrix)
+    system = place.base.system if place is not None else None
+    python = system.default_python if system is not None and system.package_manager == "apt" else None
+    return python is None or python >= least or any(_OTHER_PYTHON.search(line) for line in lines)
