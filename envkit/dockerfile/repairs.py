@@ -94,7 +94,8 @@ def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Seque
     for row in read(FaultWords):
         if row.fault == finding.id and any(row.old in line for line in lines):
             old, new = row.old.rpartition("/")[2], row.new.rpartition("/")[2]
-            whole = [line.replace(row.old, row.new) for line in lines]
+            other, _, instead = row.also.partition("=")
+            whole = [line.replace(row.old, row.new).replace(other or old, instead or old) for line in lines]
             yield [line.replace(old, new) for line in whole] if "://" in row.old else whole, row.told
 
 

@@ -134,11 +134,12 @@ class FaultLine:
 @table("image/fault_words.csv", "fault", "old")
 @record
 class FaultWords:
-    """Words of a Dockerfile and those that take a fault away in their place."""
+    """Words of a Dockerfile and those that take a fault away in their place; `also`: others then, as `old=new`."""
 
     fault: str
     old: str
     new: str
+    also: str
     told: str
     sources: tuple[str, ...]
 
