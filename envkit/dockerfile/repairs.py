@@ -48,6 +48,11 @@ _YUM = regex(r"\b(?:yum|dnf)\b(?! clean)")
 _LISTS = "rm -f /etc/apt/sources.list.d/"
 _SCRIPT = "/get-pip.py"
 _APK = "apk add"
+_MINICONDA, _MINIFORGE = "Miniconda3-", "Miniforge3-"
+_INSTALLER = regex(
+    r"(?:\b(?:ba)?sh\s+|(?:^|\s)(?:\./|[~/$]\S{0,60}/))\S{0,60}(?:conda|forge|mamba)[\w.-]{0,40}\.sh(?P<words>(?:\s+-\w+)+)"
+    r"(?!\s+[^&|;\s\\])\s?"
+)
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
@@ -96,7 +101,17 @@ def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Seque
             old, new = row.old.rpartition("/")[2], row.new.rpartition("/")[2]
             other, _, instead = row.also.partition("=")
             whole = [line.replace(row.old, row.new).replace(other or old, instead or old) for line in lines]
-            yield [line.replace(old, new) for line in whole] if "://" in row.old else whole, row.told
+            changed = [line.replace(old, new) for line in whole] if "://" in row.old else whole
+            if _MINICONDA in row.old and _MINIFORGE in row.new:  # whose own folder has another name
+                changed = [_INSTALLER.sub(_into_miniconda, line) for line in changed]
+            yield changed, row.told
+
+
+def _into_miniconda(call: re.Match[str]) -> str:
+    """The call of an installer that names no folder, into the one of Miniconda."""
+    words = call["words"].split()
+    named = any(word.startswith("-") and "p" in word for word in words)
+    return call[0] if named or not words else f"{call[0].rstrip()} -p $HOME/miniconda3{' ' * call[0].endswith(' ')}"
 
 
 def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from: bool = False) -> Sequence[str]:

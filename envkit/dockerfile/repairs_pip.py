@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _CALL = regex(
-    r"(?P<caller>(?:\bsudo\s+(?:-H\s+)?)?(?:\bpython[\d.]*\s+-m\s+pip|(?:\buv\s+)?(?<![\w./-])pip[\d.]*))"
+    r"(?P<values>(?:(?<![\w-])[A-Z]\w{0,60}=[^\s&|;]{1,120}\s+){0,4})(?P<caller>(?:\bsudo\s+(?:-H\s+)?)?(?:\bpython[\d.]*\s+-m\s+pip|(?:\buv\s+)?(?<![\w./-])pip[\d.]*))"
     r"(?P<options>(?:\s+--?[a-z][\w-]*(?:=\S+)?){0,8})\s+install\b(?P<rest>[^&|;\\]*)"
 )
 _ITSELF = regex(r"(?<=\s)pip(?=\s|$)")
@@ -37,7 +37,7 @@ def pip_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chang
             if _UPGRADES.isdisjoint(words) or _ITSELF.search(call["rest"]) is None:
                 continue
             others = [word for word in words if word != "pip"]
-            start = f"{call['caller']}{call['options']} install"
+            start = f"{call['values']}{call['caller']}{call['options']} install"
             changed = f"{start} --upgrade '{bound[1]}'"
             if any(not word.startswith("-") for word in others):  # which the new pip chooses for this Python
                 changed += f" && {start} {' '.join(others)}"
@@ -56,7 +56,7 @@ def pip_renewed(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chang
     for at in range(index, start_of(lines, index) - 1, -1):
         call = _CALL.search(lines[at])
         if call is not None:
-            renewed = f"{call['caller']}{call['options']} install --upgrade '{bound[1]}' && "
+            renewed = f"{call['values']}{call['caller']}{call['options']} install --upgrade '{bound[1]}' && "
             line = f"{lines[at][: call.start()]}{renewed}{lines[at][call.start() :]}"
             yield other_line(lines, at, line), f"upgraded pip to the last one of this Python, {bound[1]}"
             return
@@ -74,6 +74,7 @@ def not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
         start = f"{call['caller']}{call['options']} install"
         before = f"{start} {' '.join(tools)} && " if tools else ""
         line = lines[at]
-        line = f"{line[: call.start()]}{before}{start} --no-build-isolation{line[call.start('rest') :]}"
+        start = f"{call['values']}{start} --no-build-isolation"
+        line = f"{line[: call.start()]}{before}{start}{line[call.start('rest') :]}"
         yield other_line(lines, at, line), "added --no-build-isolation" + (" and what the build needs" if tools else "")
         return
