@@ -18,7 +18,9 @@ from envkit.dockerfile.cuda_installed import cuda_installed
 from envkit.dockerfile.other_tags import FLAVORS, tags_in_place_of
 from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line, start_of
 from envkit.dockerfile.stages import read_stages
+from envkit.tables.build_stops import ArchivedSystem
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE
+from envkit.tables.loader import read
 from envkit.tables.rows import ImageTag, OperatingSystem
 
 if TYPE_CHECKING:
@@ -144,9 +146,12 @@ def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     if place is None or system is None:
         return
     row, family = place.row(matrix), _family(system)
+    ended = {row.title for row in read(ArchivedSystem)}
     installed = next((found for line in lines if (found := _INSTALLED.search(line)) is not None), None)
     for other in matrix.operating_systems:
         if _family(other) != family or _number(other) <= _number(system) or other.base_image is None:
+            continue
+        if other.title in ended:
             continue
         if installed is not None and not _compiles_on(other, Version.parse(installed[1]), matrix):
             continue
