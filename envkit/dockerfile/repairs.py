@@ -179,7 +179,7 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
     index = line_of(finding) - 1
     name = finding.subject.partition(": ")[2]
     rest = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
-    if not name or rest == lines[index]:
+    if not name or rest == lines[index] or name.endswith(".run"):  # a command, not a package
         return
     before, after = list(lines[:index]), lines[index + 1 :]
     if not rest.strip(" \t\\"):

@@ -18,7 +18,8 @@ from envkit.dockerfile.cuda_installed import cuda_installed
 from envkit.dockerfile.other_tags import FLAVORS, tags_in_place_of
 from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line, start_of
 from envkit.dockerfile.stages import read_stages
-from envkit.tables.build_stops import ArchivedSystem
+from envkit.tables.build_stops import AptPythons, ArchivedSystem
+from envkit.tables.codes import limit
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE
 from envkit.tables.loader import read
 from envkit.tables.rows import ImageTag, OperatingSystem
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
 _REPOSITORIES, _KEY = "https://developer.download.nvidia.com/compute/cuda/repos", "3bf863cc.pub"
 _INSTALLED = regex(r"\bcuda_(\d{1,2}\.\d{1,2}\.\d{1,3})[\w.-]{0,60}(?:run|linux)\b")
+_PYTHON, _DEADSNAKES = regex(r"\bpython(3\.\d{1,2})\b"), "deadsnakes"
 _TRIED = 3  # other tags of a flavor
 _VARIABLE = regex(r"\$(?:\{(\w{1,60})\}|(\w{1,60}))")
 _ONE_ARGUMENT = regex(r"(?i)\s*ARG\s+\w+=\S+\s*")
@@ -151,7 +153,7 @@ def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     for other in matrix.operating_systems:
         if _family(other) != family or _number(other) <= _number(system) or other.base_image is None:
             continue
-        if other.title in ended:
+        if other.title in ended or not _has_python(other, finding, lines):
             continue
         if installed is not None and not _compiles_on(other, Version.parse(installed[1]), matrix):
             continue
@@ -183,6 +185,18 @@ def _beside(wanted: ImageTag, row: ImageTag, matrix: Matrix) -> list[ImageTag]:
     major = row.cuda.major
     tags = tags_in_place_of(wanted, matrix)
     return [tag for tag in tags if tag.os_id == row.os_id and tag.cuda is not None and tag.cuda.major == major]
+
+
+def _has_python(system: OperatingSystem, finding: Finding, lines: Sequence[str]) -> bool:
+    """Whether apt has the Python that a finding misses, where it misses one, on another release."""
+    word = _PYTHON.search(finding.subject)
+    if word is None:
+        return True
+    python = Version.parse(word[1])
+    packaged = {one for row in read(AptPythons) if row.os_id == system.os_id for one in row.pythons}
+    if python in packaged or python in system.pythons:
+        return True
+    return any(_DEADSNAKES in line for line in lines) and python >= limit("deadsnakes-oldest-python")
 
 
 def _compiles_on(system: OperatingSystem, cuda: Version, matrix: Matrix) -> bool:

@@ -35,6 +35,8 @@ _SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
 _RETIRED = "tensorflow-gpu is a retired package name"
 _PYTHONS = regex(r"(?i)\bpython[-=_ ]{0,3}(?:VERSION=)?(3\.\d{1,2})")
 _OTHER_PYTHON = regex(r"(?:Miniconda3-latest|Miniconda3-py3(?:9|1\d)|Miniforge3|Mambaforge)-")  # with one of today
+_ENDS = frozenset({"fi", "done", "then", "do", "else", "elif", "esac"})
+_RUN = "RUN"
 _FEW = 8  # lines of one command
 
 
@@ -128,9 +130,14 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     for at in range(start, min(start + _FEW, len(lines))):
         words = lines[at].split(" ")
         for place, word in enumerate(words):
-            if word == treats[1] and (place or at > start):
-                changed = " ".join([*words[:place], "&&", *words[place:]])
-                yield other_line(lines, at, changed), f"added && before {word} in line {at + 1}"
+            if word != treats[1] or not (place or at > start):
+                continue
+            before, sign = words[:place], ";" if word in _ENDS else "&&"
+            last = before[-1].removesuffix(_RUN) if before and before[-1] != _RUN else ""
+            if before and last and last != before[-1] and not last.isupper():  # the instruction's name behind a word
+                before[-1] = last
+            changed = " ".join([*before, sign, *words[place:]])
+            yield other_line(lines, at, changed), f"added {sign} before {word} in line {at + 1}"
 
 
 def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 _UNINSTALL = regex(r"\b(pip[\d.]*\s+uninstall)\b(?!\s+-y)")
 _LINK = regex(r"\bln\s+-(\w*s\w*)\b")
 _POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
+_WRITE = regex(r"Write (--?[\w-]+(?: [\w-]+)?)\.")
+_REMOVE = ("Remove it", "Omit it")
+_PIPENV, _LOCK = "pipenv requirements", regex(r"\bpipenv\s+lock\s+(?:-r|--requirements)\b")
+_SYSTEM, _UV = "Add --system", regex(r"\b(uv\s+pip\s+install)\b")
+_GLOBAL, _SETTING = "--global-option", regex(r"--global-option[= ](?:[\"'])?(--[\w-]+)(?:[\"'])?")
 _NOW = regex(r"Write -D(\w{1,40})=ON")
 _BOUND = regex(r"Add '([\w-]{1,60}<[\d.]{1,20})'")
 _FROM = regex(r"(?i)\s*FROM\s")
@@ -37,15 +43,33 @@ def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> 
                 other_line(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)),
                 "added Poetry's plugin",
             )
-    word = finding.subject.partition(": ")[2]
-    now = _NOW.search(finding.remedy.advice if finding.remedy is not None else "")
-    if now is not None and word in lines[index]:
-        yield (
-            other_line(lines, index, lines[index].replace(word, f"-D{now[1]}=ON", 1)),
-            f"replaced {word} with -D{now[1]}=ON",
-        )
-    elif word.startswith("-") and f" {word}" in lines[index]:
+    yield from _as_told(lines, finding)
+
+
+def _as_told(lines: Sequence[str], finding: Finding) -> Changes:
+    """The option that the remedy writes in place of one that is gone, or the command without it where it says so."""
+    index, word = line_of(finding) - 1, finding.subject.partition(": ")[2]
+    advice = finding.remedy.advice if finding.remedy is not None else ""
+    now, other = _NOW.search(advice), _WRITE.match(advice)
+    new = f"-D{now[1]}=ON" if now is not None else other[1] if other is not None else ""
+    name = word.partition("=")[0]
+    if new and word in lines[index]:
+        yield other_line(lines, index, lines[index].replace(word, new, 1)), f"replaced {word} with {new}"
+    elif advice.startswith(_REMOVE) and word.startswith("-") and f" {word}" in lines[index]:
         yield other_line(lines, index, lines[index].replace(f" {word}", "", 1)), f"removed {word}"
+    elif _PIPENV in advice:
+        whole = [_LOCK.sub(_PIPENV, line) for line in lines]
+        yield whole, f"replaced pipenv lock {word} with {_PIPENV}"
+    elif advice.startswith(_SYSTEM):
+        line = _UV.sub(r"\1 --system", lines[index], count=1)
+        yield other_line(lines, index, line), "added --system to uv pip"
+    elif name == _GLOBAL:
+        whole = [_SETTING.sub(_as_setting, line) for line in lines]
+        yield whole, "passed --global-option with --config-settings"
+
+
+def _as_setting(found: re.Match[str]) -> str:
+    return f'--config-settings "--build-option={found[1]}"'
 
 
 def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
