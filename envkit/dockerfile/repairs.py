@@ -12,7 +12,6 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
-from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of
 from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
@@ -53,6 +52,8 @@ _INSTALLER = regex(
     r"(?:\b(?:ba)?sh\s+|(?:^|\s)(?:\./|[~/$]\S{0,60}/))\S{0,60}(?:conda|forge|mamba)[\w.-]{0,40}\.sh(?P<words>(?:\s+-\w+)+)"
     r"(?!\s+[^&|;\s\\])\s?"
 )
+_RELEASE = regex(r"Use ([\w.\[\],-]{1,80})==([\w.+]{1,30}), the newest release")
+_TORCH = regex(r"(?<![\w.-])torch==(?P<version>[\w.+]+)")
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
@@ -191,24 +192,16 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """The release of a package that goes with the torch that is pinned in the same file."""
+    """The release of a package that its remedy names, with the suffix of the one that is asked for."""
     index = line_of(finding) - 1
-    pins = {normalized(found["name"]): found for line in lines for found in _PINNED.finditer(line)}
-    torch = pins.get("torch")
     named = _PINNED.match(finding.subject.partition(": ")[2])
-    if torch is None or named is None or named[0] not in lines[index]:
+    release = _RELEASE.match(finding.remedy.advice if finding.remedy is not None else "")
+    if named is None or release is None or named[0] not in lines[index]:
         return
-    version = Version.find(torch["version"])
-    rows = pairs_by_package().get(normalized(named["name"]), ())
-    fit = [
-        row
-        for row in rows
-        if version and any(one.package == "torch" and one.spec.holds(version) for one in required(row))
-    ]
-    if fit:
-        suffix = torch["version"].partition("+")[2]
-        tail = f"+{suffix}" if suffix and "+" in named["version"] else ""
-        other = f"{named['name']}=={fit[-1].version}{tail}"
+    suffix = next((found["version"].partition("+")[2] for line in lines for found in _TORCH.finditer(line)), "")
+    tail = f"+{suffix}" if suffix and "+" in named["version"] and "+" not in release[2] else ""
+    if normalized(release[1].partition("[")[0]) == normalized(named["name"]):
+        other = f"{named['name']}=={release[2]}{tail}"
         yield other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
 
 

@@ -95,7 +95,7 @@ def not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
         wanted = [one for one in words if one.package]
         own = [one for one in wanted if _names(one.text, package[1])]
         line = lines[at]
-        if not any(_ADDRESS.search(one.text) for one in wanted if one not in own):
+        if len(wanted) == 1 or not any(_ADDRESS.search(one.text) for one in wanted if one not in own):
             start = f"{call['values']}{start} --no-build-isolation"
             yield other_line(lines, at, f"{line[: call.start()]}{before}{start}{line[call.start('rest') :]}"), told
         elif len(own) == 1 and any(normalized(_bare(one.text)) == "torch" for one in wanted):

@@ -96,8 +96,12 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     index = line_of(finding) - 1
     if bound is None:
         return
+    name = bound[1].partition("<")[0]
+    own = re.compile(rf"(?<=\s){re.escape(name)}(?=\s|$)")
     for at in range(index, max(index - _FEW, -1), -1):
-        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
+        changed = own.sub(f"'{bound[1]}'", lines[at], count=1)
+        if changed == lines[at]:
+            changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
