@@ -50,12 +50,13 @@ def _serves(tag: ImageTag, row: ImageTag, oldest: Version | None) -> bool:
 def _distance(tag: ImageTag, row: ImageTag, oldest: Version | None) -> tuple[object, ...]:
     assert tag.cuda is not None and row.cuda is not None
     near = oldest or row.cuda
+    majors = tag.cuda.major - near.major
     minors = tag.cuda.release(2).parts[1], near.release(2).parts[1]
+    least = (tag.state != SUPPORTED, *minors[:1]) if majors else (abs(minors[0] - minors[1]), minors[0] < minors[1])
     return (
         tag.os_id != row.os_id,
-        tag.cuda.major - near.major,
-        abs(minors[0] - minors[1]),
-        minors[0] < minors[1],
+        majors,
+        least,
         tag.state != SUPPORTED,
         tag.cudnn != row.cudnn,
         tuple(-part for part in tag.cuda.parts),  # the last patch of a release

@@ -104,7 +104,7 @@ def other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes
 
 
 def fuller_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
-    """FROM with a tag of the same major and system that holds what is missing: cuDNN, the libraries, the compiler."""
+    """FROM with a tag of the same release and system that holds what is missing: cuDNN, the libraries, the compiler."""
     place = from_of(lines, finding, matrix)
     row = place.row(matrix) if place is not None else None
     if place is None or row is None or row.cuda is None:
@@ -114,7 +114,7 @@ def fuller_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Change
         for cudnn in (row.cudnn, "" if row.cudnn else "cudnn"):
             same = _beside(replace(row, flavor=flavor, cudnn=cudnn), row, matrix)
             for tag in same[:_TRIED]:
-                if tag.tag != row.tag:
+                if tag.tag != row.tag and _same_release(tag, row):
                     yield place.other(f"{row.repository}:{tag.tag}")
 
 
