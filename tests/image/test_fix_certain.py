@@ -1,4 +1,4 @@
-"""`--fix` changes what is certain to help and leaves the rest: each kind of repair, and a case that must stay as it is."""
+"""`--fix` changes what is certain to help, and leaves the rest: each kind of repair, and cases that must stay."""
 
 from __future__ import annotations
 
@@ -98,9 +98,7 @@ def fixed(text: str) -> str:
         ),
         pytest.param(
             f"{_DEVEL}RUN MAX_JOBS=4 pip install flash-attn==2.7.4\n",
-            (
-                "RUN pip install ninja packaging psutil setuptools wheel && MAX_JOBS=4 pip install --no-build-isolation ",
-            ),
+            ("pip install ninja packaging psutil setuptools wheel && MAX_JOBS=4 pip install --no-build-isolation ",),
             id="what a build needs that fetches nothing",
         ),
         pytest.param(
