@@ -18,6 +18,7 @@ from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetch
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
+    instruction_apart,
     joined_apart,
     name_replaced,
     other_image,
@@ -30,7 +31,9 @@ from envkit.dockerfile.repairs_words import (
     link_replaces,
     option_put_right,
     read_by_bash,
+    switch_renamed,
     without_windows,
+    written,
 )
 from envkit.tables.build_stops import FaultLine, FaultWords
 from envkit.tables.images import Repair
@@ -47,6 +50,7 @@ _YUM = regex(r"\b(?:yum|dnf)\b(?! clean)")
 _LISTS = "rm -f /etc/apt/sources.list.d/"
 _SCRIPT = "/get-pip.py"
 _APK = "apk add"
+_GITHUB, _CURL = "https://github.com/", regex(r"\bcurl\b(?![^|&;]*\s(?:-[a-zA-Z]*L|--location))")
 _MINICONDA, _MINIFORGE = "Miniconda3-", "Miniforge3-"
 _INSTALLER = regex(
     r"(?:\b(?:ba)?sh\s+|(?:^|\s)(?:\./|[~/$]\S{0,60}/))\S{0,60}(?:conda|forge|mamba)[\w.-]{0,40}\.sh(?P<words>(?:\s+-\w+)+)"
@@ -105,6 +109,8 @@ def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Seque
             changed = [line.replace(old, new) for line in whole] if "://" in row.old else whole
             if _MINICONDA in row.old and _MINIFORGE in row.new:  # whose own folder has another name
                 changed = [_INSTALLER.sub(_into_miniconda, line) for line in changed]
+            if _GITHUB in row.new:  # which sends downloads on
+                changed = [_CURL.sub("curl -L", line) if row.new in line else line for line in changed]
             yield changed, row.told
 
 
@@ -230,10 +236,10 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
     image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, other_system),
     image_stops.APT_ASKS.id: answered,
-    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed),
+    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed, switch_renamed),
     image_stops.PIP_OUTDATES_ITSELF.id: pip_bounded,
     image_stops.PROGRAM_MISSING.id: program_added,
-    image_stops.COMMANDS_JOINED.id: joined_apart,
+    image_stops.COMMANDS_JOINED.id: _either(joined_apart, instruction_apart),
     image_faults.FRAMEWORK_VERSION.id: index_chosen,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
@@ -242,6 +248,6 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_stops.TORCH_HIDDEN.id: not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,
     image_stops.PATH_EXISTS.id: link_replaces,
-    image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right),
+    image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right, written),
     image_stops.LIBRARY_MISSING.id: without_windows,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, end_of, other_line, start_of
 from envkit.dockerfile.repairs_base import from_of
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -37,6 +38,9 @@ _PYTHONS = regex(r"(?i)\bpython[-=_ ]{0,3}(?:VERSION=)?(3\.\d{1,2})")
 _OTHER_PYTHON = regex(r"(?:Miniconda3-latest|Miniconda3-py3(?:9|1\d)|Miniforge3|Mambaforge)-")  # with one of today
 _ENDS = frozenset({"fi", "done", "then", "do", "else", "elif", "esac"})
 _RUN = "RUN"
+_INSTRUCTIONS = frozenset({"RUN", "WORKDIR", "ENV", "COPY", "ADD", "USER", "CMD", "ENTRYPOINT", "EXPOSE"})
+_USED = regex(r"([A-Z]{3,10}) is a Dockerfile instruction, but is used here as a shell command")
+_JOINS = regex(r"\s*(?:&&|;)?\s*\\\s*$")
 _FEW = 8  # lines of one command
 
 
@@ -47,9 +51,9 @@ def name_replaced(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     word = finding.subject.partition(": ")[2].partition("=")[0]
     if told is None or not word:
         return
-    words = lines[index].split(" ")
-    if word in (one.partition("=")[0] for one in words):
-        changed = " ".join(told[1] if one.partition("=")[0] == word else one for one in words)
+    own = re.compile(rf"(?<![\w./@+-]){re.escape(word)}(?:=[^\s'\"]+)?(?=[\s'\"\\]|$)")
+    changed = own.sub(told[1], lines[index])
+    if changed != lines[index]:
         yield other_line(lines, index, changed), f"replaced {word} with {told[1]}"
 
 
@@ -127,7 +131,8 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     if treats is None:
         return
     start = start_of(lines, line_of(finding) - 1)
-    for at in range(start, min(start + _FEW, len(lines))):
+    yield from _cut_before(lines, start, treats[1])
+    for at in range(start, end_of(lines, start) + 1):
         words = lines[at].split(" ")
         for place, word in enumerate(words):
             if word != treats[1] or not (place or at > start):
@@ -138,6 +143,21 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
                 before[-1] = last
             changed = " ".join([*before, sign, *words[place:]])
             yield other_line(lines, at, changed), f"added {sign} before {word} in line {at + 1}"
+
+
+def _cut_before(lines: Sequence[str], start: int, word: str) -> Changes:
+    """The instruction before one that stands on a line of its own, without the words that join the two."""
+    for at in range(start + 1, end_of(lines, start) + 1):
+        if word in _INSTRUCTIONS and lines[at].split(" ")[0] == word:
+            before = _JOINS.sub("", lines[at - 1])
+            yield other_line(lines, at - 1, before), f"ended the instruction before {word} in line {at + 1}"
+
+
+def instruction_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """A new instruction where one is used as a command of the one before."""
+    used = _USED.match(finding.title)
+    if used is not None:
+        yield from _cut_before(lines, start_of(lines, line_of(finding) - 1), used[1])
 
 
 def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
