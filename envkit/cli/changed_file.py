@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.errors import RequestError
 from envkit.base.shown import shown
+from envkit.checks.engine.findings import Finding, Status
 from envkit.cli.output import say, write_output
 
 if TYPE_CHECKING:
     from envkit.api.report import FileReport
     from envkit.dockerfile.change import DockerfileChange
     from envkit.project.change import Change
+
+_OF_DOCKERFILES = "image."  # the ids of what is found in them
 
 
 def refuse_formats(form: str | None, *, as_json: bool) -> None:
@@ -30,9 +33,17 @@ def show_change(text: str, change: Change | DockerfileChange | None, report: Fil
         write_output(change.text, output)
     else:
         write_output("\n".join(_difference(text, change.text, shown(report.name))), None)
-    for finding in change.left:
-        say(f"Not fixed: {shown(finding.title)} ({shown(finding.subject)})")
+    _say_left(change.left)
     return int(bool(change.left))
+
+
+def _say_left(findings: Iterable[Finding]) -> None:
+    """One line for each: what is left, and why no repair of it is certain."""
+    from envkit.dockerfile.repairs_left import why_left
+
+    for finding in findings:
+        why = f": {shown(why_left(finding))}" if finding.id.startswith(_OF_DOCKERFILES) else ""
+        say(f"Not fixed: {shown(finding.title)} ({shown(finding.subject)}){why}")
 
 
 def _unchanged(report: FileReport) -> int:
@@ -48,6 +59,7 @@ def _unchanged(report: FileReport) -> int:
         else "It is not known whether anything has to change."
     )
     say(f"{first}\n\n{report}")
+    _say_left(one for one in report.findings if one.status is Status.FAIL and one.id.startswith(_OF_DOCKERFILES))
     return 1
 
 

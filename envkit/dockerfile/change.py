@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit.checks.containers import image_faults
 from envkit.checks.engine.findings import Finding, Status
-from envkit.dockerfile.repairs import REPLACED, WITH, repairs_of
+from envkit.dockerfile.repairs import repairs_of
+from envkit.dockerfile.repairs_base import REPLACED, WITH
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -87,7 +88,7 @@ def _step(
 def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:
     """Whether the fault is gone and at most one has come in its place: after one a build may meet another."""
     errors_before, errors_after = _errors(before), _errors(after)
-    gone = _count(errors_after, fault.id) < _count(errors_before, fault.id)
+    gone = _count(errors_after, fault) < _count(errors_before, fault)
     return gone and len(errors_after) <= len(errors_before)
 
 
@@ -96,5 +97,10 @@ def _errors(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.status is Status.FAIL or (one.status is Status.WARN and one.id in _REPAIRED)]
 
 
-def _count(findings: Iterable[Finding], id: str) -> int:
-    return sum(finding.id == id for finding in findings)
+def _count(findings: Iterable[Finding], fault: Finding) -> int:
+    """How many say the same of the same words, on whichever line these are then."""
+    return sum((one.id, one.title, _words(one)) == (fault.id, fault.title, _words(fault)) for one in findings)
+
+
+def _words(finding: Finding) -> str:
+    return finding.subject.partition(": ")[2]

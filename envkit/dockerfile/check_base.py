@@ -15,6 +15,7 @@ from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.system import image_fits
 from envkit.dockerfile.check_parts import finding, from_verdict, stop, subject_of
 from envkit.dockerfile.contents import copied_images
+from envkit.dockerfile.other_tags import SUPPORTED, tags_in_place_of
 from envkit.dockerfile.stages import BuildStage
 from envkit.solver.request import Request
 from envkit.tables import images as data
@@ -308,20 +309,13 @@ def as_row(tag: str, matrix: Matrix) -> ImageTag:
 
 
 def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
-    """The fix for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
-    offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
-    flavor = row.flavor or "runtime"
+    """The fix for a tag that is gone or no longer supported: the tag nearest to it, or CUDA on the plain distribution.
+
+    In place of a tag that can still be pulled it names a supported one.
+    """
     newer = meant.cuda if meant.cuda is not None and row.cuda is not None and row.cuda < meant.cuda else None
-    same = [
-        tag
-        for tag in offered
-        if row.cuda is not None
-        and tag.cuda is not None
-        and (tag.cuda.major == row.cuda.major if newer is None else tag.cuda >= newer)
-        and tag.flavor == flavor
-        and bool(tag.cudnn) == bool(row.cudnn)
-    ]
-    if not same:
+    near = tags_in_place_of(row, matrix, supported=row.state in _LISTED or newer is not None, oldest=newer)
+    if not near:
         release = f" {row.cuda.release(2)}" if row.cuda else ""
         option = "".join(f"--framework {name} " for name in meant.frameworks)
         option += f"--cuda {row.cuda.release(2)} " if row.cuda else ""
@@ -329,17 +323,7 @@ def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
             f"No image of CUDA{release} or its major version is still supported. envkit dockerfile {option}installs "
             "it on the plain distribution."
         )
-
-    def distance(tag: ImageTag) -> tuple[object, ...]:
-        assert tag.cuda is not None and row.cuda is not None
-        newest = tuple(-part if newer is None else part for part in tag.cuda.parts)
-        return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest)
-
-    same.sort(key=lambda tag: tag.tag, reverse=True)  # of equally near ones Ubuntu's newest, rather than CentOS's
-    best = min(same, key=distance)
-    which = (
-        "the nearest supported tag"
-        if newer is None
-        else "the nearest supported tag whose CUDA version supports the GPU"
-    )
-    return f"Use {best.repository}:{best.tag}, {which}."
+    which = "the nearest supported tag" if near[0].state == SUPPORTED else "the nearest tag that is left"
+    which += " whose CUDA version supports the GPU" if newer is not None else ""
+    after = "." if near[0].state == SUPPORTED else ", which NVIDIA no longer supports."
+    return f"Use {near[0].repository}:{near[0].tag}, {which}{after}"

@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import TESTED_ONLY, fitting_beside, meeting, needed_of, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
@@ -17,13 +18,17 @@ from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.tables.codes import limit
+from envkit.tables.loader import read
 from envkit.tables.pairs import PackagePair
+from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 # Each release is built for one of torch.
 TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
+_TORCH = "torch"
+_LINUX, _PROCESSOR = "linux", "x86_64"
 _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
 
@@ -118,7 +123,26 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], 
     fitting = fitting_beside(_known(one, lambda _: True), others)
     if needs is not None:
         fitting = (own for own in fitting if not any(needs.against(replace(one, spec=f"=={own}"), others)))
-    return next(fitting, "")
+    pythons = _pythons(one, others)
+    return next((own for own in fitting if _has_wheels(one, own, pythons)), "")
+
+
+def _pythons(one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> frozenset[Version]:
+    """The Pythons that what is asked for has wheels for, of those that the torch beside it has."""
+    torch = others.get(_TORCH)
+    if torch is None:
+        return frozenset()
+    known = {
+        python for build in read(FrameworkBuild, "pytorch") if torch[1].holds(build.version) for python in build.pythons
+    }
+    rows = wheels_of(normalized(one.name), one.spec.partition("+")[0])
+    return frozenset(python for python in known if any(has_wheel(row, _LINUX, _PROCESSOR, python) for row in rows))
+
+
+def _has_wheels(one: Package, release: str, pythons: Iterable[Version]) -> bool:
+    """Whether a release has a wheel for each of these Pythons, or nothing is known of its wheels."""
+    rows = wheels_of(normalized(one.name), f"=={release}")
+    return not rows or all(any(has_wheel(row, _LINUX, _PROCESSOR, python) for row in rows) for python in pythons)
 
 
 def together(clash: Clash, packages: Iterable[Package] = ()) -> str:

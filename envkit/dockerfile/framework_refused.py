@@ -64,11 +64,22 @@ def _first(ground: Ground, framework: str, there: _There) -> Iterator[Finding]:
                     f"the newest {name} does not support {row.framework} before {row.floor}, and {there.source}",
                     package_subject(package),
                     impact=_IMPACTS[framework].format(name),
-                    fix=f"Pin a {name} release from the time of that {row.framework} release, or use a newer "
-                    f"{row.framework}.",
+                    fix=_remedy(name, row, there),
                     sources=row.sources,
                 )
                 return
+
+
+def _remedy(name: str, row: FrameworkRefusal, there: _There) -> str:
+    """The bound below the release that wants more, where what is before that works with the framework that is there."""
+    before = [
+        one.floor
+        for one in read(FrameworkRefusal)
+        if (one.package, one.framework) == (row.package, row.framework) and one.floor < row.floor
+    ]
+    if row.since is not None and before and not there.is_before(max(before)):
+        return f"Add '{name}<{row.since}', or use a newer {row.framework}."
+    return f"Pin a {name} release from the time of that {row.framework} release, or use a newer {row.framework}."
 
 
 _IMPACTS = {

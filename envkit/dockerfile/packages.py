@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.dockerfile.conda_lists import CONDA_LISTS, conda_list
 from envkit.dockerfile.requirement_lists import Lists, Reader, list_words
 from envkit.dockerfile.shell import ShellCommand
 from envkit.dockerfile.shell_words import Word
@@ -187,6 +188,10 @@ def _listed(call: _Call, given: _Given, read: Reader) -> Iterator[Package | List
     missing = given.values("file")
     if call.index == "pip":
         given, missing = _with_lists(given, read)
+    else:
+        given, missing, of_pip = _with_environments(given, read)
+        for caller, words in of_pip:
+            yield from _of_environment(call, caller, words, read)
     yield from (ListFile(name.line, name) for name in (*missing, *given.values("project")))
     places = _places(given, call.words)
     found = [_item(call, word, places) for word in given.plain]
@@ -241,6 +246,35 @@ def _with_lists(given: _Given, read: Reader) -> tuple[_Given, list[Word]]:
         waiting += [value for value in named if value not in seen]
         seen.update(named)
     return _Given(tuple(plain), tuple(options)), missing
+
+
+def _with_environments(given: _Given, read: Reader) -> tuple[_Given, list[Word], list[tuple[str, list[Word]]]]:
+    """The same with the specs and channels of conda's files, those not there, and what each has for which pip."""
+    plain, options = list(given.plain), list(given.options)
+    missing: list[Word] = []
+    of_pip: list[tuple[str, list[Word]]] = []
+    for name in given.values("file"):
+        text = read(name) if name.endswith(CONDA_LISTS) else None
+        found = conda_list(text) if text is not None else None
+        if found is None or (found.pip and not found.python):  # for which Python, only conda decides
+            missing.append(name)
+        if found is None:
+            continue
+        plain += [Word.at(name.line, spec) for spec in found.specs]
+        options += [("channel", Word.at(name.line, channel)) for channel in found.channels]
+        if found.python:
+            words = [Word.at(name.line, word) for word in list_words("\n".join(found.pip), name)]
+            of_pip.append((f"python{found.python} -m pip", words))
+    return _Given(tuple(plain), tuple(options)), missing, of_pip
+
+
+def _of_environment(call: _Call, caller: str, words: Sequence[Word], read: Reader) -> Iterator[Package | ListFile]:
+    """What the section for pip of conda's files installs."""
+    given, missing = _with_lists(_sorted_out("pip", words), read)
+    yield from (ListFile(name.line, name) for name in (*missing, *given.values("project")))
+    places = _places(given, ())
+    found = (named(word, places, index="pip", command=call.command, caller=caller) for word in given.plain)
+    yield from (item for item in found if item is not None)
 
 
 def _item(call: _Call, word: Word, places: Places) -> Package | ListFile | None:

@@ -12,43 +12,52 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
-from envkit.compat.pairs import pairs_by_package, required
-from envkit.dockerfile.base import Base, base_of
-from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import CONTINUED, PIP_INSTALL, other_line, start_of
+from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of
+from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
+    instruction_apart,
     joined_apart,
     name_replaced,
     other_image,
     program_added,
     word_put_right,
 )
+from envkit.dockerfile.repairs_pip import not_isolated, pip_bounded, pip_renewed
 from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
     option_put_right,
     read_by_bash,
+    switch_renamed,
     without_windows,
+    written,
 )
-from envkit.dockerfile.stages import read_stages
 from envkit.tables.build_stops import FaultLine, FaultWords
 from envkit.tables.images import Repair
-from envkit.tables.known_images import CUDA_REPOSITORY, GONE, supported_beside
 from envkit.tables.loader import read
-from envkit.tables.rows import ImageTag, OperatingSystem, os_title
+from envkit.tables.rows import os_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one that is
-_TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
 _INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
+_MORE_SOURCES = regex(r"(?:yum|dnf)\b[^&;|]{0,200}\binstall\b[^&;|]{0,200}\bcentos-release-[a-z]")
+_YUM = regex(r"\b(?:yum|dnf)\b(?! clean)")
+_LISTS = "rm -f /etc/apt/sources.list.d/"
 _SCRIPT = "/get-pip.py"
 _APK = "apk add"
+_GITHUB, _CURL = "https://github.com/", regex(r"\bcurl\b(?![^|&;]*\s(?:-[a-zA-Z]*L|--location))")
+_MINICONDA, _MINIFORGE = "Miniconda3-", "Miniforge3-"
+_INSTALLER = regex(
+    r"(?:\b(?:ba)?sh\s+|(?:^|\s)(?:\./|[~/$]\S{0,60}/))\S{0,60}(?:conda|forge|mamba)[\w.-]{0,40}\.sh(?P<words>(?:\s+-\w+)+)"
+    r"(?!\s+[^&|;\s\\])\s?"
+)
+_RELEASE = regex(r"Use ([\w.\[\],-]{1,80})==([\w.+]{1,30}), the newest release")
+_TORCH = regex(r"(?<![\w.-])torch==(?P<version>[\w.+]+)")
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
@@ -84,7 +93,9 @@ def _none(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tu
 def _known_lines(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Sequence[str], str]]:
     of_alpine = finding.remedy is not None and _APK in finding.remedy.summary
     for row in read(FaultLine):
-        if row.fault == finding.id and (_APK in row.line) is of_alpine:
+        if _LISTS in row.line and of_nvidia(lines):  # whose packages come from there
+            continue
+        if row.fault == finding.id and row.when in finding.title and (_APK in row.line) is of_alpine:
             yield _with_line(lines, finding, row.line, after_from=row.place == "after-from"), row.told
 
 
@@ -93,8 +104,21 @@ def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Seque
     for row in read(FaultWords):
         if row.fault == finding.id and any(row.old in line for line in lines):
             old, new = row.old.rpartition("/")[2], row.new.rpartition("/")[2]
-            whole = [line.replace(row.old, row.new) for line in lines]
-            yield [line.replace(old, new) for line in whole] if "://" in row.old else whole, row.told
+            other, _, instead = row.also.partition("=")
+            whole = [line.replace(row.old, row.new).replace(other or old, instead or old) for line in lines]
+            changed = [line.replace(old, new) for line in whole] if "://" in row.old else whole
+            if _MINICONDA in row.old and _MINIFORGE in row.new:  # whose own folder has another name
+                changed = [_INSTALLER.sub(_into_miniconda, line) for line in changed]
+            if _GITHUB in row.new:  # which sends downloads on
+                changed = [_CURL.sub("curl -L", line) if row.new in line else line for line in changed]
+            yield changed, row.told
+
+
+def _into_miniconda(call: re.Match[str]) -> str:
+    """The call of an installer that names no folder, into the one of Miniconda."""
+    words = call["words"].split()
+    named = any(word.startswith("-") and "p" in word for word in words)
+    return call[0] if named or not words else f"{call[0].rstrip()} -p $HOME/miniconda3{' ' * call[0].endswith(' ')}"
 
 
 def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from: bool = False) -> Sequence[str]:
@@ -105,113 +129,25 @@ def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from:
     return [*lines[:place], line, *lines[place:]]
 
 
-# ---- the base image
-
-
-def _other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """FROM with another tag of nvidia/cuda: first the same CUDA and system, then the nearest ones."""
-    place = _from_of(lines, finding, matrix)
-    row = place.row(matrix) if place is not None else None
-    if place is None or row is None or row.cuda is None:
-        return
-    for tag in sorted(_near(row, matrix), key=lambda one: _distance(one, row))[:_TRIED]:
-        yield place.other(f"{row.repository}:{tag.tag}")
-
-
-def _other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """FROM with a newer release of the same distribution, with the same CUDA where it has one."""
-    place = _from_of(lines, finding, matrix)
-    system = place.base.system if place is not None else None
-    if place is None or system is None:
-        return
-    row, family = place.row(matrix), _family(system.os_id)
-    for other in matrix.operating_systems:
-        newer = _family(other.os_id) == family and _number(other) > _number(system)
-        if not newer or other.base_image is None:
-            continue
-        if row is None and place.base.image == system.base_image:
-            yield place.other(other.base_image)
-        elif row is not None and row.cuda is not None:
-            tags = [tag for tag in _near(row, matrix) if tag.os_id == other.os_id and tag.flavor == row.flavor]
-            for tag in sorted(tags, key=lambda one: _distance(one, row))[:1]:
-                yield place.other(f"{row.repository}:{tag.tag}")
-
-
-def _number(system: OperatingSystem) -> Version:
-    return Version.find(system.os_id) or Version.of(0)
-
-
-@record
-class _From:
-    """The FROM of a finding's stage, where it writes the whole name of an image."""
-
-    lines: Sequence[str]
-    index: int
-    base: Base
-
-    def row(self, matrix: Matrix) -> ImageTag | None:
-        """What the tag says, whether it is known or not; None for other images than nvidia/cuda."""
-        named = self.base.repository == CUDA_REPOSITORY
-        return self.base.row or (as_row(self.base.tag, matrix) if named else None)
-
-    def other(self, image: str) -> tuple[Sequence[str], str]:
-        """The lines with another image, and what of them is other."""
-        line = self.lines[self.index].replace(self.base.image, image, 1)
-        return other_line(self.lines, self.index, line), f"{REPLACED}{self.base.image}{WITH}{image}"
-
-
-def _from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
-    stages = [stage for stage in read_stages("\n".join(lines)) if stage.line <= line_of(finding)]
-    while stages and stages[-1].parent is not None:
-        stages = [stage for stage in stages if stage.index <= (stages[-1].parent or 0)]
-    if not stages or stages[-1].image not in lines[stages[-1].line - 1]:
-        return None
-    return _From(lines, stages[-1].line - 1, base_of(stages[-1], matrix))
-
-
-def _near(row: ImageTag, matrix: Matrix) -> Iterator[ImageTag]:
-    """The supported tags that hold as much, on the same distribution; a tag without one is of Ubuntu."""
-    for tag in supported_beside(row, matrix):
-        kept = tag.flavor and tag.cuda is not None and _family(tag.os_id) == _family(row.os_id or "ubuntu")
-        if kept and tag.state not in GONE and _more(tag.flavor) >= _more(row.flavor) and tag != row:
-            yield tag
-
-
-def _family(os_id: str) -> str:
-    return os_id.rstrip("0123456789.")
-
-
-def _more(flavor: str) -> int:
-    """How much an image of a flavor holds: each has what those before have."""
-    flavors = ("base", "runtime", "devel")
-    return flavors.index(flavor) if flavor in flavors else 0
-
-
-def _distance(tag: ImageTag, row: ImageTag) -> tuple[object, ...]:
-    assert tag.cuda is not None and row.cuda is not None
-    return (
-        abs(tag.cuda.major - row.cuda.major),
-        tag.os_id != row.os_id,
-        tag.os_id < row.os_id,  # an older system has less
-        tag.os_id,
-        tag.cuda.release(2) != row.cuda.release(2),
-        _more(tag.flavor) - _more(row.flavor),
-        bool(tag.cudnn) != bool(row.cudnn),
-        tuple(-part for part in tag.cuda.parts),
-        tag.tag,
-    )
-
-
 def _to_the_archive(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
     """The command that points to the archive of the distribution which the finding names, as `Debian 10`."""
-    for row in read(Repair):
-        name = os_title(row.os_id)
-        if name in finding.title or name.rstrip("0123456789.") in finding.title:
-            yield (
-                _with_line(lines, finding, f"RUN {row.command}", after_from=True),
-                f"pointed apt to the archive of {name.split()[0]}",
-            )
-            return
+    rows = [row for row in read(Repair) if os_title(row.os_id) in finding.title]
+    rows += [row for row in read(Repair) if os_title(row.os_id).rstrip("0123456789.") in finding.title]
+    if not rows:
+        return
+    changed = _with_line(lines, finding, f"RUN {rows[0].command}", after_from=True)
+    # Packages that bring repositories of their own bring them with the mirrors that have ended.
+    later = [at for at, line in enumerate(changed) if _MORE_SOURCES.search(line) and not line.startswith("#")]
+    for at in reversed(later):
+        end = end_of(changed, at)
+        if any(_YUM.search(line) for line in (changed[at].partition("centos-release-")[2], *changed[at + 1 : end + 1])):
+            return  # the same instruction installs from them: a line after it comes too late
+        changed = [*changed[: end + 1], f"RUN {rows[0].command}", *changed[end + 1 :]]
+    yield changed, f"pointed {_manager(rows[0])} to the archive of {os_title(rows[0].os_id).split()[0]}"
+
+
+def _manager(row: Repair) -> str:
+    return "yum" if "/etc/yum" in row.command else "apt"
 
 
 # ---- commands
@@ -236,14 +172,6 @@ def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Ite
             )
 
 
-def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    for index in range(line_of(finding) - 1, start_of(lines, line_of(finding) - 1) - 1, -1):
-        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
-        if changed != lines[index]:
-            yield other_line(lines, index, changed), "added --no-build-isolation"
-            return
-
-
 def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
     """Without the ENV that hides the GPU, where it sets nothing else."""
     index = line_of(finding) - 1
@@ -258,7 +186,7 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
     index = line_of(finding) - 1
     name = finding.subject.partition(": ")[2]
     rest = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
-    if not name or rest == lines[index]:
+    if not name or rest == lines[index] or name.endswith(".run"):  # a command, not a package
         return
     before, after = list(lines[:index]), lines[index + 1 :]
     if not rest.strip(" \t\\"):
@@ -270,24 +198,16 @@ def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> I
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """The release of a package that goes with the torch that is pinned in the same file."""
+    """The release of a package that its remedy names, with the suffix of the one that is asked for."""
     index = line_of(finding) - 1
-    pins = {normalized(found["name"]): found for line in lines for found in _PINNED.finditer(line)}
-    torch = pins.get("torch")
     named = _PINNED.match(finding.subject.partition(": ")[2])
-    if torch is None or named is None or named[0] not in lines[index]:
+    release = _RELEASE.match(finding.remedy.advice if finding.remedy is not None else "")
+    if named is None or release is None or named[0] not in lines[index]:
         return
-    version = Version.find(torch["version"])
-    rows = pairs_by_package().get(normalized(named["name"]), ())
-    fit = [
-        row
-        for row in rows
-        if version and any(one.package == "torch" and one.spec.holds(version) for one in required(row))
-    ]
-    if fit:
-        suffix = torch["version"].partition("+")[2]
-        tail = f"+{suffix}" if suffix and "+" in named["version"] else ""
-        other = f"{named['name']}=={fit[-1].version}{tail}"
+    suffix = next((found["version"].partition("+")[2] for line in lines for found in _TORCH.finditer(line)), "")
+    tail = f"+{suffix}" if suffix and "+" in named["version"] and "+" not in release[2] else ""
+    if normalized(release[1].partition("[")[0]) == normalized(named["name"]):
+        other = f"{named['name']}=={release[2]}{tail}"
         yield other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{REPLACED}{named[0]}{WITH}{other}"
 
 
@@ -305,28 +225,29 @@ def _either(*several: Repairs) -> Repairs:
 
 
 _REPAIRS: Mapping[str, Repairs] = {
-    image_faults.BASE_GONE.id: _either(_other_tag, other_image),
-    image_faults.BASE_END_OF_LIFE.id: _other_tag,
-    image_faults.CUDA_MISSING.id: _other_tag,
-    image_faults.CUDNN_MISSING.id: _other_tag,
-    image_faults.CUDNN_DIFFERS.id: _other_tag,
+    image_faults.BASE_GONE.id: _either(other_tag, other_image),
+    image_faults.CUDA_MISSING.id: fuller_tag,
+    image_faults.CUDNN_MISSING.id: fuller_tag,
+    image_faults.CUDNN_DIFFERS.id: _either(other_cudnn, fuller_tag),
+    image_stops.APT_KEY_ROTATED.id: key_fetched,
     image_faults.DRIVER_INSIDE.id: _without_driver,
     image_faults.GPU_HIDDEN.id: _without_variable,
     image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
-    image_faults.PYTHON_WITHOUT_PACKAGE.id: _other_system,
-    image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, _other_system),
+    image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
+    image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, other_system),
     image_stops.APT_ASKS.id: answered,
-    image_stops.PACKAGE_REFUSES.id: name_replaced,
+    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed, switch_renamed),
+    image_stops.PIP_OUTDATES_ITSELF.id: pip_bounded,
     image_stops.PROGRAM_MISSING.id: program_added,
-    image_stops.COMMANDS_JOINED.id: joined_apart,
+    image_stops.COMMANDS_JOINED.id: _either(joined_apart, instruction_apart),
     image_faults.FRAMEWORK_VERSION.id: index_chosen,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
-    image_stops.COMPILER_MISSING.id: _other_tag,
+    image_stops.COMPILER_MISSING.id: fuller_tag,
     image_stops.INSTALLER_REFUSES.id: _other_script,
-    image_stops.TORCH_HIDDEN.id: _not_isolated,
+    image_stops.TORCH_HIDDEN.id: not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,
     image_stops.PATH_EXISTS.id: link_replaces,
-    image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right),
+    image_stops.WORD_UNKNOWN.id: _either(read_by_bash, word_put_right, written),
     image_stops.LIBRARY_MISSING.id: without_windows,
 }

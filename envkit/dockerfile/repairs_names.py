@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, end_of, other_line, start_of
+from envkit.dockerfile.repairs_base import from_of
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.program_stops import AbsentProgram
 
@@ -31,6 +34,13 @@ _NEVER = regex(r"never built for CUDA (?P<asked>\d{1,2}\.\d{1,2}); it was built 
 _NUMBER = regex(r"\d{1,2}\.\d{1,2}")
 _SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
 _RETIRED = "tensorflow-gpu is a retired package name"
+_PYTHONS = regex(r"(?i)\bpython[-=_ ]{0,3}(?:VERSION=)?(3\.\d{1,2})")
+_OTHER_PYTHON = regex(r"(?:Miniconda3-latest|Miniconda3-py3(?:9|1\d)|Miniforge3|Mambaforge)-")  # with one of today
+_ENDS = frozenset({"fi", "done", "then", "do", "else", "elif", "esac"})
+_RUN = "RUN"
+_INSTRUCTIONS = frozenset({"RUN", "WORKDIR", "ENV", "COPY", "ADD", "USER", "CMD", "ENTRYPOINT", "EXPOSE"})
+_USED = regex(r"([A-Z]{3,10}) is a Dockerfile instruction, but is used here as a shell command")
+_JOINS = regex(r"\s*(?:&&|;)?\s*\\\s*$")
 _FEW = 8  # lines of one command
 
 
@@ -41,9 +51,9 @@ def name_replaced(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     word = finding.subject.partition(": ")[2].partition("=")[0]
     if told is None or not word:
         return
-    words = lines[index].split(" ")
-    if word in (one.partition("=")[0] for one in words):
-        changed = " ".join(told[1] if one.partition("=")[0] == word else one for one in words)
+    own = re.compile(rf"(?<![\w./@+-]){re.escape(word)}(?:=[^\s'\"]+)?(?=[\s'\"\\]|$)")
+    changed = own.sub(told[1], lines[index])
+    if changed != lines[index]:
         yield other_line(lines, index, changed), f"replaced {word} with {told[1]}"
 
 
@@ -121,12 +131,33 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     if treats is None:
         return
     start = start_of(lines, line_of(finding) - 1)
-    for at in range(start, min(start + _FEW, len(lines))):
+    yield from _cut_before(lines, start, treats[1])
+    for at in range(start, end_of(lines, start) + 1):
         words = lines[at].split(" ")
         for place, word in enumerate(words):
-            if word == treats[1] and (place or at > start):
-                changed = " ".join([*words[:place], "&&", *words[place:]])
-                yield other_line(lines, at, changed), f"added && before {word} in line {at + 1}"
+            if word != treats[1] or not (place or at > start):
+                continue
+            before, sign = words[:place], ";" if word in _ENDS else "&&"
+            last = before[-1].removesuffix(_RUN) if before and before[-1] != _RUN else ""
+            if before and last and last != before[-1] and not last.isupper():  # the instruction's name behind a word
+                before[-1] = last
+            changed = " ".join([*before, sign, *words[place:]])
+            yield other_line(lines, at, changed), f"added {sign} before {word} in line {at + 1}"
+
+
+def _cut_before(lines: Sequence[str], start: int, word: str) -> Changes:
+    """The instruction before one that stands on a line of its own, without the words that join the two."""
+    for at in range(start + 1, end_of(lines, start) + 1):
+        if word in _INSTRUCTIONS and lines[at].split(" ")[0] == word:
+            before = _JOINS.sub("", lines[at - 1])
+            yield other_line(lines, at - 1, before), f"ended the instruction before {word} in line {at + 1}"
+
+
+def instruction_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """A new instruction where one is used as a command of the one before."""
+    used = _USED.match(finding.title)
+    if used is not None:
+        yield from _cut_before(lines, start_of(lines, line_of(finding) - 1), used[1])
 
 
 def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -149,9 +180,19 @@ def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
             if changed_line != lines[at]:
                 yield other_line(lines, at, changed_line), f"added the index {address}"
                 return
-    if finding.title.startswith(_RETIRED) and "tensorflow-gpu" in lines[index]:
-        for name in ("'tensorflow[and-cuda]'", "tensorflow"):
-            yield (
-                other_line(lines, index, lines[index].replace("tensorflow-gpu", name, 1)),
-                f"replaced tensorflow-gpu with {name}",
-            )
+    if finding.title.startswith(_RETIRED) and _has_recent_python(lines, finding, matrix):
+        for name in ("'tensorflow[and-cuda]'", "tensorflow") if "tensorflow-gpu" in lines[index] else ():
+            line = lines[index].replace("tensorflow-gpu", name, 1)
+            yield other_line(lines, index, line), f"replaced tensorflow-gpu with {name}"
+
+
+def _has_recent_python(lines: Sequence[str], finding: Finding, matrix: Matrix) -> bool:
+    """Whether pip may be that of a Python for which there is a TensorFlow that brings its CUDA."""
+    least = limit("tensorflow-with-wheels-python")
+    named = [Version.parse(found[1]) for line in lines for found in _PYTHONS.finditer(line)]
+    if named:
+        return min(named) >= least
+    place = from_of(lines, finding, matrix)
+    system = place.base.system if place is not None else None
+    python = system.default_python if system is not None and system.package_manager == "apt" else None
+    return python is None or python >= least or any(_OTHER_PYTHON.search(line) for line in lines)

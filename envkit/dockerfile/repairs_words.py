@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 _UNINSTALL = regex(r"\b(pip[\d.]*\s+uninstall)\b(?!\s+-y)")
 _LINK = regex(r"\bln\s+-(\w*s\w*)\b")
 _POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
+_WRITE = regex(r"Write (--?[\w-]+(?: [\w-]+)?)\.")
+_NO_ENTRYPOINT, _DOLLAR = "Write ENTRYPOINT []", "Put a $ before the name"
+_DECLARED = regex(r"Write ARG (\w{1,60}) after FROM")
+_INSTALLS = regex(r"Write: (pip[\d.]*) install \.")
+_QUOTES = "Write each word in double quotes"
+_ARRAY = regex(r"(\s*(?:CMD|ENTRYPOINT)\s+)\[(.*)\]\s*")
+_QUOTED = regex(r"'([^'\"\\]*)'|\"([^'\"\\]*)\"")
+_OPTION, _NEW_OPTION = regex(r"stops at the option (-D\w{1,40}=)"), regex(r"Write (-D\w{1,40}=\w{1,10})\.")
+_REMOVE = ("Remove it", "Omit it", "Write the identifier alone")
+_PIPENV, _LOCK = "pipenv requirements", regex(r"\bpipenv\s+lock\s+(?:-r|--requirements)\b")
+_SYSTEM, _UV = "Add --system", regex(r"\b(uv\s+pip\s+install)\b")
+_GLOBAL, _SETTING = "--global-option", regex(r"--global-option[= ](?:[\"'])?(--[\w-]+)(?:[\"'])?")
 _NOW = regex(r"Write -D(\w{1,40})=ON")
 _BOUND = regex(r"Add '([\w-]{1,60}<[\d.]{1,20})'")
 _FROM = regex(r"(?i)\s*FROM\s")
@@ -37,15 +50,33 @@ def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> 
                 other_line(lines, at, _POETRY.sub(r"\1\2 poetry-plugin-export", line, count=1)),
                 "added Poetry's plugin",
             )
-    word = finding.subject.partition(": ")[2]
-    now = _NOW.search(finding.remedy.advice if finding.remedy is not None else "")
-    if now is not None and word in lines[index]:
-        yield (
-            other_line(lines, index, lines[index].replace(word, f"-D{now[1]}=ON", 1)),
-            f"replaced {word} with -D{now[1]}=ON",
-        )
-    elif word.startswith("-") and f" {word}" in lines[index]:
+    yield from _as_told(lines, finding)
+
+
+def _as_told(lines: Sequence[str], finding: Finding) -> Changes:
+    """The option that the remedy writes in place of one that is gone, or the command without it where it says so."""
+    index, word = line_of(finding) - 1, finding.subject.partition(": ")[2]
+    advice = finding.remedy.advice if finding.remedy is not None else ""
+    now, other = _NOW.search(advice), _WRITE.match(advice)
+    new = f"-D{now[1]}=ON" if now is not None else other[1] if other is not None else ""
+    name = word.partition("=")[0]
+    if new and word in lines[index]:
+        yield other_line(lines, index, lines[index].replace(word, new, 1)), f"replaced {word} with {new}"
+    elif advice.startswith(_REMOVE) and word.startswith("-") and f" {word}" in lines[index]:
         yield other_line(lines, index, lines[index].replace(f" {word}", "", 1)), f"removed {word}"
+    elif _PIPENV in advice:
+        whole = [_LOCK.sub(_PIPENV, line) for line in lines]
+        yield whole, f"replaced pipenv lock {word} with {_PIPENV}"
+    elif advice.startswith(_SYSTEM):
+        line = _UV.sub(r"\1 --system", lines[index], count=1)
+        yield other_line(lines, index, line), "added --system to uv pip"
+    elif name == _GLOBAL:
+        whole = [_SETTING.sub(_as_setting, line) for line in lines]
+        yield whole, "passed --global-option with --config-settings"
+
+
+def _as_setting(found: re.Match[str]) -> str:
+    return f'--config-settings "--build-option={found[1]}"'
 
 
 def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
@@ -72,8 +103,12 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     index = line_of(finding) - 1
     if bound is None:
         return
-    for at in range(index, max(index - _FEW, -1), -1):
-        changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
+    name = bound[1].partition("<")[0]
+    own = re.compile(rf"(?<=\s){re.escape(name)}(?=\s|$)")
+    for at in range(index, start_of(lines, index) - 1, -1):
+        changed = own.sub(f"'{bound[1]}'", lines[at], count=1)
+        if changed == lines[at]:
+            changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
@@ -85,3 +120,50 @@ def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> C
     name = finding.title.partition(" ")[0]
     if name in lines[index] and "headless" not in lines[index]:
         yield other_line(lines, index, lines[index].replace(name, f"{name}-headless", 1)), f"chose {name}-headless"
+
+
+def written(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """What the remedy says to write: an instruction more, a word more, a list in double quotes."""
+    index = line_of(finding) - 1
+    advice = finding.remedy.advice if finding.remedy is not None else ""
+    declared, install = _DECLARED.match(advice), _INSTALLS.match(advice)
+    if advice.startswith(_NO_ENTRYPOINT):
+        yield [*lines[:index], "ENTRYPOINT []", *lines[index:]], "added ENTRYPOINT [] before CMD"
+    elif declared is not None:
+        place = next((at for at in range(index, -1, -1) if _FROM.match(lines[at])), 0)
+        yield [*lines[: place + 1], f"ARG {declared[1]}", *lines[place + 1 :]], f"declared ARG {declared[1]} after FROM"
+    elif install is not None:
+        line = re.sub(rf"\b{install[1]}(?=\s+\.)", f"{install[1]} install", lines[index], count=1)
+        yield other_line(lines, index, line), f"added install to {install[1]}"
+    elif advice.startswith(_DOLLAR):
+        word = finding.subject.partition(": ")[2]
+        name, sign, variable = word.partition("=")
+        if word in lines[index] and any(_declares(line, variable.lstrip("=")) for line in lines):
+            new = f"{name}{sign}{variable.rpartition('=')[1]}${variable.lstrip('=')}"
+            yield other_line(lines, index, lines[index].replace(word, new, 1)), f"replaced {word} with {new}"
+    elif advice.startswith(_QUOTES):
+        yield from _in_double_quotes(lines, index)
+
+
+def _declares(line: str, variable: str) -> bool:
+    return re.match(rf"\s*(?:ARG|ENV)\s+{re.escape(variable)}\b", line) is not None
+
+
+def _in_double_quotes(lines: Sequence[str], index: int) -> Changes:
+    """CMD or ENTRYPOINT as the array that its single quotes mean."""
+    found = _ARRAY.fullmatch(lines[index])
+    words = _QUOTED.findall(found[2]) if found is not None else []
+    if found is not None and words and re.sub(r"[\s,]", "", _QUOTED.sub("", found[2])) == "":
+        array = ", ".join(f'"{first or second}"' for first, second in words)
+        yield other_line(lines, index, f"{found[1]}[{array}]"), "wrote the words in double quotes"
+
+
+def switch_renamed(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """The new name of a build's option, wherever the file gives the old one."""
+    old = _OPTION.search(finding.title)
+    new = _NEW_OPTION.match(finding.remedy.advice if finding.remedy is not None else "")
+    if old is not None and new is not None:
+        given = re.compile(rf"{re.escape(old[1])}\w+")
+        whole = [given.sub(new[1], line) for line in lines]
+        if whole != list(lines):
+            yield whole, f"replaced {old[1]}… with {new[1]}"

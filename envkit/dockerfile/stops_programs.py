@@ -18,7 +18,10 @@ from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.codes import limit
+from envkit.tables.installer import PipRow
+from envkit.tables.loader import read
 from envkit.tables.program_stops import OldPipSource
+from envkit.tables.rows import OperatingSystem
 
 # A script that is called by its name alone, and commands that put files into folders of PATH.
 _SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
@@ -132,10 +135,16 @@ def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
             f"{package.asked} {row.because} (pip {row.pip} of {system.title})",
             subject_of(package.line, package.asked),
             impact="The build stops while pip prepares its metadata.",
-            fix="Upgrade pip first: python3 -m pip install --upgrade pip.",
+            fix=_last_pip(system),
             sources=row.sources,
         )
         return
+
+
+def _last_pip(system: OperatingSystem) -> str:
+    """The remedy: the last pip for the distribution's own Python, which older ones would not find by themselves."""
+    last = next((row.requirement for row in read(PipRow) if row.python == system.default_python), "pip")
+    return f"Upgrade pip first: python3 -m pip install --upgrade '{last}'."
 
 
 def _takes_newest(rows: dict[str, OldPipSource]) -> bool:

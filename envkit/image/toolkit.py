@@ -57,17 +57,11 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool =
 
 def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
     got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, row.md5)
-    words = " ".join(installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": _WORK}))
     notes = [] if row.sha256 or row.md5 else ["No checksum of this installer is known to envkit."]
-    commands: tuple[str, ...] = (f"sh {got.path} {words}",)
-    own_module = style == "legacy" and row.kind == "toolkit" and has_quirk("perl-library", row.cuda)
+    commands = runfile_commands(row, style, got.path, path)
+    own_module = len(commands) > 1
     if own_module:
         notes.append("Newer Perl versions find the installer's own module only through PERL5LIB.")
-        commands = (
-            f"cd {_WORK}",
-            f"sh {got.path} --tar mxf ./InstallUtils.pm",
-            f"PERL5LIB={_WORK} sh {got.path} {words}",
-        )
     return Run(
         (*got.commands, *commands),
         caches=(got.folder,),
@@ -75,6 +69,14 @@ def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
         ignore=("DL3003",) if own_module else (),
         why=" ".join(notes),
     )
+
+
+def runfile_commands(row: Runfile, style: str, file: str, path: str) -> tuple[str, ...]:
+    """The commands that install a runfile, which is there as `file`, into the folder `path`."""
+    words = " ".join(installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": _WORK}))
+    if style == "legacy" and row.kind == "toolkit" and has_quirk("perl-library", row.cuda):
+        return (f"cd {_WORK}", f"sh {file} --tar mxf ./InstallUtils.pm", f"PERL5LIB={_WORK} sh {file} {words}")
+    return (f"sh {file} {words}",)
 
 
 def _trim(path: str, headers: bool) -> Run:

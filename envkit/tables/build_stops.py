@@ -27,7 +27,7 @@ class CompiledPackage:
     `repositories`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
     architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops.
     `on_index`: the default index has its source, and no wheel. `isolated`: its project asks every pip to build it in an
-    environment of its own.
+    environment of its own. `tools`: what its setup needs where pip fetches nothing for the build.
     """
 
     package: str
@@ -36,6 +36,7 @@ class CompiledPackage:
     needs_nvcc: bool
     on_index: bool
     isolated: bool
+    tools: tuple[str, ...]
     sources: tuple[str, ...]
 
 
@@ -123,6 +124,7 @@ class FaultLine:
     """A line of a Dockerfile that takes a fault away: before its instruction, or below the FROM of its stage."""
 
     fault: str
+    when: str  # what the finding says where the line helps; '' for every one
     place: str
     line: str
     told: str
@@ -132,11 +134,12 @@ class FaultLine:
 @table("image/fault_words.csv", "fault", "old")
 @record
 class FaultWords:
-    """Words of a Dockerfile and those that take a fault away in their place."""
+    """Words of a Dockerfile and those that take a fault away in their place; `also`: others then, as `old=new`."""
 
     fault: str
     old: str
     new: str
+    also: str
     told: str
     sources: tuple[str, ...]
 

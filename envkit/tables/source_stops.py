@@ -61,6 +61,7 @@ class FrameworkRefusal:
     framework: str
     floor: Version
     python: Version
+    since: Version | None  # the first release that wants it; None where that is not known
     through: str | None  # the package that it requires and that refuses
     held_by: tuple[str, ...]  # packages of which a bound keeps that one at an older release
     sources: tuple[str, ...]

@@ -46,6 +46,43 @@ def test_nothing_outside_the_context_is_read(project: Path, capsys: pytest.Captu
     assert "image.list-unread" in answer(capsys, "--check", str(file), "--context", str(context))
 
 
+ENVIRONMENT = """name: it
+channels: [conda-forge]
+dependencies:
+  - python={python}
+  - pip
+  - pip:
+      - torch==2.6.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("python", "told"), [("3.8", "has no wheel for Python 3.8"), ("3.11", "has a wheel for Python 3.11")]
+)
+def test_an_environment_of_conda_is_read(
+    python: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM condaforge/miniforge3\nCOPY environment.yml .\nRUN conda env create -f environment.yml\n")
+    assert "image.list-unread" in answer(capsys, "--check", str(file), "--context", str(tmp_path))
+    (tmp_path / "environment.yml").write_text(ENVIRONMENT.format(python=python))
+    answered = answer(capsys, "--check", str(file), "--context", str(tmp_path), "--json")
+    assert told in answered and "image.list-unread" not in answered
+
+
+@pytest.mark.parametrize(
+    "text", ["dependencies: torch\n", ENVIRONMENT.format(python="3.8").replace("python=3.8", "six")]
+)
+def test_an_environment_that_says_too_little_is_not_read(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which Python its pip is for, only conda decides."""
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM condaforge/miniforge3\nCOPY environment.yml .\nRUN conda env create -f environment.yml\n")
+    (tmp_path / "environment.yml").write_text(text)
+    assert "image.list-unread" in answer(capsys, "--check", str(file), "--context", str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("words", "told", "status"),
     [

@@ -113,12 +113,11 @@ def test_a_known_fault_is_taken_away(text: str, fault: str, fixed: str) -> None:
 
 
 def test_an_image_on_the_way_to_another_is_not_reported() -> None:
-    text = "FROM nvidia/cuda:10.1-devel-ubuntu18.04\n"
-    text += "RUN apt-get update && apt-get install -y python3-pip && pip3 install torch==2.6.0\n"
+    text = "FROM nvidia/cuda:11.7.0-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3.10\n"
     change = change_for(text, check(text), check, matrix())
     assert change is not None and change.left == ()
     [told] = change.told
-    assert told.startswith("replaced nvidia/cuda:10.1-devel-ubuntu18.04 with ") and "with nvidia/cuda:10.1" not in told
+    assert told == "replaced nvidia/cuda:11.7.0-devel-ubuntu20.04 with nvidia/cuda:11.7.1-devel-ubuntu22.04"
 
 
 @pytest.mark.thorough

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from envkit.base.errors import SourceError
-from envkit.project.yaml_subset import parse
+from envkit.base.yaml_subset import parse
 
 FILES = Path(__file__).parent / "files"
 TEXTS = {

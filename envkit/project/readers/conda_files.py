@@ -10,11 +10,11 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.errors import SourceError
 from envkit.base.versions import Version
+from envkit.base.yaml_subset import Text, parse
 from envkit.dockerfile.packages import Places
 from envkit.project.model import Beside, Item, Manifest, Unread
 from envkit.project.places import Lines, at_index, entries, item, mapping, of_channels, sorted_out
 from envkit.project.readers import requirements_txt
-from envkit.project.yaml_subset import Text, parse
 
 _CUDA_BUILD = regex(r"cuda_?(\d{1,2}\.\d{1,2}|\d{2,3})")
 _CPU_BUILD = regex(r"(?:^|_)cpu(?:_|$)")

@@ -1,0 +1,53 @@
+"""Why a fault of a Dockerfile has no certain repair: one line, which `--fix` prints beside what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.containers import image_stops as stops
+from envkit.checks.engine.findings import Finding
+
+_UNKNOWN = "no change is known that is certain to help."
+_ONLY_THE_AUTHOR = "which one was meant, only its author can say."
+_SEVERAL = "several releases may do, and which one the code needs is not in the file."
+
+_WHY: Mapping[str, str] = {
+    faults.BASE_GONE.id: "nothing else is certain to hold what this image held and the file uses.",
+    faults.BASE_UNKNOWN.id: "the image is named by an argument that the file does not set.",
+    faults.BASE_END_OF_LIFE.id: "a newer image may lack what the file uses.",
+    faults.CPU_BUILD.id: "the CPU build may be meant.",
+    faults.CUDA_MISSING.id: "no tag of the same image holds this CUDA.",
+    faults.CUDNN_DIFFERS.id: "no tag of the same CUDA and system holds this cuDNN.",
+    faults.CUDNN_MISSING.id: "no tag of the same CUDA and system holds this cuDNN.",
+    faults.FRAMEWORK_FOR_OTHER_CUDA.id: "whether the framework or the base has to change is not in the file.",
+    faults.FRAMEWORK_VERSION.id: f"the release was never there, and {_ONLY_THE_AUTHOR}",
+    faults.PYTHON_WITHOUT_PACKAGE.id: "whether the Python or the release has to change is not in the file.",
+    faults.REQUIREMENTS_CLASH.id: _SEVERAL,
+    faults.NUMPY_UNBOUNDED.id: _SEVERAL,
+    stops.APT_WITHOUT_PACKAGE.id: "no successor of the package is known that is certain to serve as well.",
+    stops.ARGUMENT_MISSING.id: "the value comes from whoever builds the image: pass it with --build-arg.",
+    stops.COMMANDS_JOINED.id: "where one command ends and the next begins is not certain.",
+    stops.CONDA_TERMS.id: "accepting the terms is up to whoever builds the image.",
+    stops.GPU_AT_BUILD.id: "the command needs a GPU, which docker build does not have: run it in a container.",
+    stops.INSTALLER_GONE.id: "where the file can be had now is not certain.",
+    stops.LIST_MISSING.id: "the file is not in what was checked.",
+    stops.OTHER_PYTHON.id: "which of the two Pythons is meant is not in the file.",
+    stops.PACKAGE_REFUSES.id: "what to install in its place depends on the code.",
+    stops.PIP_MISSING.id: "which pip is meant is not in the file.",
+    stops.PIP_REFUSES_METADATA.id: "whether pip or the package has to change is not in the file.",
+    stops.PROGRAM_MISSING.id: "the program comes with no package that is known.",
+    stops.SERVICE_AT_BUILD.id: "the command needs a service that runs, and none does in a build.",
+    stops.TOOL_OPTION.id: "what the option did has no equal.",
+    stops.TORCH_HIDDEN.id: "which torch to install first is not in the file.",
+    stops.WORD_UNKNOWN.id: f"the word says nothing that can be read; {_ONLY_THE_AUTHOR}",
+}
+
+
+def why_left(finding: Finding) -> str:
+    """Why `--fix` leaves this one, and what the remedy says, for a person to decide."""
+    if finding.id == faults.BASE_GONE.id:  # what its remedy names does not suit the rest of the file
+        return _WHY[finding.id]
+    advice = finding.remedy.advice if finding.remedy is not None else ""
+    why = _WHY.get(finding.id, _UNKNOWN)
+    return f"{why} {advice}".rstrip()

@@ -1,0 +1,231 @@
+"""`--fix` changes what is certain to help, and leaves the rest: each kind of repair, and cases that must stay."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from envkit.base.errors import SourceError
+from envkit.checks.engine.findings import Status
+from envkit.dockerfile.change import change_for
+from envkit.dockerfile.repairs import repairs_of
+from envkit.dockerfile.repairs_left import why_left
+from tests.checks.software import matrix
+from tests.image.test_fix import check, errors
+from tests.image.test_public import FILES
+
+_APT = "RUN apt-get update && apt-get install -y "
+_BIONIC = f"FROM ubuntu:18.04\n{_APT}python3-pip\n"
+_XENIAL = f"FROM ubuntu:16.04\n{_APT}python3-pip\n"
+_DEVEL = (
+    f"FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n{_APT}python3-pip git\nRUN pip install -U pip\n"
+    "RUN pip install torch==2.6.0\n"
+)
+_MINICONDA = "https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-x86_64.sh"
+_GET_MINICONDA = f"FROM ubuntu:22.04\n{_APT}wget\nRUN wget {_MINICONDA} && bash Miniconda3-latest-Linux-x86_64.sh -b"
+_CONDA = "ENV PATH=/root/miniconda3/bin:$PATH\nRUN conda install -y numpy\n"
+
+
+def fixed(text: str) -> str:
+    """The text as `--fix` leaves it."""
+    change = change_for(text, check(text), check, matrix())
+    return change.text if change is not None else text
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        pytest.param(
+            "FROM nvidia/cuda:11.3.0-cudnn8-devel-ubuntu20.04\n",
+            ("FROM nvidia/cuda:11.3.1-cudnn8-devel-ubuntu20.04\n",),
+            id="the same release, though it is no longer supported",
+        ),
+        pytest.param(
+            "FROM nvidia/cuda:10.2-base-ubuntu18.04\n",
+            ("FROM nvidia/cuda:11.4.3-base-ubuntu18.04\n",),
+            id="a base flavor, which has no more of CUDA than its smallest library",
+        ),
+        pytest.param(
+            "FROM nvidia/cuda:10.0-cudnn7-devel-ubuntu18.04 AS one\n",
+            (
+                "FROM ubuntu:18.04 AS one\n",
+                "cuda_10.0.130_410.48_linux --silent --toolkit",
+                "cudnn-10.0-linux-x64-v7.6.5.32.tgz -C /usr/local/cuda-10.0",
+                "build-essential",
+            ),
+            id="a major of which no image is left",
+        ),
+        pytest.param(
+            "ARG V=11.3.0\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\n",
+            ("ARG V=11.3.1\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\n",),
+            id="an argument of the image's name",
+        ),
+        pytest.param(
+            "ARG V=11.3.0\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\nARG V\nRUN echo $V\n",
+            ("ARG V=11.3.0\nFROM nvidia/cuda:11.3.1-devel-ubuntu20.04\n",),
+            id="not an argument that something else reads",
+        ),
+        pytest.param(
+            f"FROM dustynv/ros:humble-ros-base-l4t-r32.7.1\n{_APT}git\n",
+            ("FROM dustynv/ros:humble-ros-base-l4t-r32.7.1\nRUN curl -fsSL https://raw.githubusercontent.com/ros/",),
+            id="the key of ROS, not NVIDIA's",
+        ),
+        pytest.param(
+            f"FROM tensorflow/tensorflow:2.0.1-gpu-py3\n{_APT}git\n",
+            ("RUN rm -f /etc/apt/sources.list.d/cuda.list",),
+            id="NVIDIA's lists, where nothing comes from them",
+        ),
+        pytest.param(
+            f"FROM tensorflow/tensorflow:2.0.1-gpu-py3\n{_APT}libcudnn7\n",
+            ("RUN apt-key adv --fetch-keys https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/",),
+            id="NVIDIA's key, where something does",
+        ),
+        pytest.param(
+            f"FROM debian:jessie-slim\n{_APT}git\n",
+            ("deb [trusted=yes] http", 'Check-Valid-Until "false"'),
+            id="an archive with keys that have expired",
+        ),
+        pytest.param(
+            f"{_XENIAL}RUN pip3 install --upgrade pip setuptools\nRUN pip3 install six\n",
+            ("RUN pip3 install --upgrade 'pip<21' && pip3 install --upgrade setuptools\n",),
+            id="the last pip of a Python, and what it then chooses",
+        ),
+        pytest.param(
+            f"{_BIONIC}RUN pip3 install opencv-python\n",
+            ("RUN pip3 install --upgrade 'pip<22' && pip3 install opencv-python\n",),
+            id="a pip that is too old for a package",
+        ),
+        pytest.param(
+            f"{_DEVEL}RUN MAX_JOBS=4 pip install flash-attn==2.7.4\n",
+            ("pip install ninja packaging psutil setuptools wheel && MAX_JOBS=4 pip install --no-build-isolation ",),
+            id="what a build needs that fetches nothing",
+        ),
+        pytest.param(
+            f"{_DEVEL}RUN pip install flash-attn git+https://github.com/a/b\n",
+            ("--no-build-isolation flash-attn && pip install git+https://github.com/a/b\n",),
+            id="a build beside a project with needs of its own",
+        ),
+        pytest.param(
+            f"{_GET_MINICONDA}\n{_CONDA}",
+            ("bash Miniforge3-Linux-x86_64.sh -b -p $HOME/miniconda3\n",),
+            id="the folder of Miniconda",
+        ),
+        pytest.param(
+            f"{_GET_MINICONDA} -p /opt/conda\n{_CONDA}".replace("/root/miniconda3", "/opt/conda"),
+            ("bash Miniforge3-Linux-x86_64.sh -b -p /opt/conda\n",),
+            id="a folder that is named",
+        ),
+        pytest.param(
+            f"FROM ubuntu:22.04\n{_APT}curl\nRUN curl -LO https://github.com/conda-forge/miniforge/releases/latest/"
+            "download/Mambaforge-Linux-x86_64.sh && bash Mambaforge-Linux-x86_64.sh -b\n"
+            "ENV PATH=/root/mambaforge/bin:$PATH\n",
+            ("bash Miniforge3-Linux-x86_64.sh -b\nENV PATH=/root/miniforge3/bin:$PATH\n",),
+            id="the folder of Mambaforge",
+        ),
+        pytest.param(
+            "FROM python:3.11\nRUN pip install poetry\nRUN poetry install --no-dev\n",
+            ("RUN poetry install --only main\n",),
+            id="an option under its new name",
+        ),
+        pytest.param(
+            "FROM python:3.11\nRUN pip install pipenv\nRUN pipenv lock -r > requirements.txt\n",
+            ("RUN pipenv requirements > requirements.txt\n",),
+            id="a command in place of an option",
+        ),
+        pytest.param(
+            f"{_DEVEL}RUN if true; then \\\n    pip install six \\\n    fi\n",
+            ("    ; fi\n",),
+            id="the end of a condition",
+        ),
+        pytest.param(
+            f"{_DEVEL}{_APT}git-lfsRUN apt-get update\n",
+            ("install -y git-lfs && apt-get update\n",),
+            id="an instruction's name behind a word",
+        ),
+        pytest.param(
+            f"FROM ubuntu:20.04\n{_APT}software-properties-common\n"
+            f"RUN add-apt-repository -y ppa:deadsnakes/ppa\n{_APT}python3.10\n",
+            ("FROM ubuntu:22.04\n",),
+            id="a release that has the Python",
+        ),
+    ],
+)
+def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
+    changed = fixed(text)
+    for part in parts:
+        assert part in changed
+    assert errors(changed) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            f"FROM nvidia/cuda:9.0-base-ubuntu16.04\n{_APT}cuda-cublas-9-0 libcudnn7=7.1.4.18-1+cuda9.0\n",
+            id="packages of the CUDA that an image had",
+        ),
+        pytest.param("FROM nvidia/cuda:8.0-devel-centos7\n", id="a system that the installer's lines are not for"),
+        pytest.param(
+            f"{_DEVEL}RUN pip install 'torch==1.12.1+cu116' xformers==0.0.17 "
+            "--extra-index-url https://download.pytorch.org/whl/cu116\n",
+            id="a release without a wheel for the Pythons of torch",
+        ),
+        pytest.param(
+            f"{_XENIAL}RUN pip3 install tensorflow-gpu\n", id="a Python without a TensorFlow that brings CUDA"
+        ),
+        pytest.param(
+            f"FROM ubuntu:18.04\n{_APT}software-properties-common\nRUN add-apt-repository -y ppa:deadsnakes/ppa\n"
+            f"{_APT}python3.5\n",
+            id="a Python that no release of today has",
+        ),
+        pytest.param(
+            f"{_DEVEL.replace('torch==2.6.0', 'six')}RUN pip install flash-attn\n",
+            id="a build before any torch",
+        ),
+    ],
+)
+def test_what_is_not_certain_stays(text: str) -> None:
+    assert errors(text)
+    assert fixed(text) == text
+
+
+def test_repositories_that_packages_bring_get_the_archive_as_well() -> None:
+    text = "FROM centos:7\nRUN yum install -y centos-release-scl\nRUN yum install -y devtoolset-7\n"
+    changed = fixed(text).splitlines()
+    assert [line.startswith("RUN sed") for line in changed] == [False, True, False, True, False]
+    together = "FROM centos:7\nRUN yum install -y centos-release-scl && yum install -y devtoolset-7\n"
+    assert fixed(together) == together
+
+
+def test_the_remedy_and_the_repair_name_the_same_image() -> None:
+    """In every public file whose base is gone: the first repair has the image that the text of the finding names."""
+    compared = 0
+    for file in FILES.values():
+        try:
+            findings = check(file.text)
+        except SourceError:
+            continue
+        for finding in findings:
+            told = finding.remedy.advice if finding.remedy is not None else ""
+            named = re.match(r"Use (nvidia/cuda:\S+),", told)
+            if finding.id != "image.base-gone" or named is None:
+                continue
+            first = next(repairs_of(file.text, finding, matrix()), None)
+            assert first is None or first.told.endswith(f" with {named[1]}"), (file.name, told, first.told)
+            compared += first is not None
+    assert compared > 40
+
+
+def test_each_fault_that_is_left_has_its_reason_in_one_line() -> None:
+    said = 0
+    for file in list(FILES.values())[::7]:
+        try:
+            findings = [one for one in check(file.text) if one.status is Status.FAIL]
+        except SourceError:
+            continue
+        for finding in findings:
+            why = why_left(finding)
+            assert why.partition(" ")[0].islower() and "\n" not in why
+            said += 1
+    assert said > 50
