@@ -146,6 +146,8 @@ def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, 
     return (BUILD_ARGUMENTS, _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version, mirrors))))
 
 
-def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:
+def pip_run(
+    commands: tuple[str, ...], bind: tuple[str, ...] = (), ignore: tuple[str, ...] = (), why: str = ""
+) -> Run:
     """A step that uses pip, with its cache and the secrets `ca` and `pip` available."""
     return Run(commands, caches=(PIP_CACHE,), secrets=SECRETS, bind=bind, ignore=ignore, why=why)

@@ -73,7 +73,7 @@ def _section(stage: Stage, by_name: dict[str, Stage]) -> Section:
     steps = [step for part in chain for step in part.steps]
     copies = tuple((copy.stage, copy.source, copy.target) for copy in _copies(steps))
     runs = [step for step in steps if isinstance(step, Run)]
-    context = tuple((part[0], part[2]) for part in (run.bind.partition(":") for run in runs if run.bind))
+    context = tuple((part[0], part[2]) for part in (bind.partition(":") for run in runs for bind in run.bind))
     commands: list[str] = []
     for step in steps:
         if isinstance(step, Environment):

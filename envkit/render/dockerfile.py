@@ -31,6 +31,9 @@ def header(recipe: Recipe) -> list[str]:
     """The comment lines on top: what the image holds, what its host needs, how to build and run it."""
     choice = recipe.plan.choice
     lines = [f"{recipe.title}. Written by envkit."]
+    lines += ["NOT INSTALLED, although the project asks for it:", *(f"  {line}" for line in recipe.missing)][
+        : 2 * len(recipe.missing)
+    ]
     if recipe.runtime.environment:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
         lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit. It does not need CUDA itself.")

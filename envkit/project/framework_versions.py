@@ -1,0 +1,120 @@
+"""The versions of a project's framework that its requirement takes and that go with the packages next to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.compat.numpy_bound import numpy_meets
+from envkit.compat.package_breaks import There, package_breaks
+from envkit.compat.packages import requirement_of
+from envkit.compat.pairs import required
+from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.specifiers import Release, Wish
+from envkit.project.companion_bounds import companion_rows
+from envkit.project.model import Item
+from envkit.tables.program_stops import NewerCompanion
+from envkit.tables.rows import Framework, FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_SUFFIX = regex(r"\+[\w.]+")
+
+
+def versions_asked(framework: Framework, item: Item, matrix: Matrix) -> list[Version]:
+    """The versions that a requirement allows, oldest first. Raises RequestError where none is known."""
+    every = sorted({build.version for build in matrix.builds(framework.name)})
+    if not item.package.spec:
+        return every
+    try:
+        wish = Wish.parse(_SUFFIX.sub("", item.package.spec), item.package.tool)
+        known = [version for version in every if wish.holds(Release.parse(str(version)))]
+    except ValueError:
+        known = []
+    if not known:
+        raise RequestError(
+            f"--project: line {item.package.line} asks for {item.written}, which is not a version that envkit knows.",
+            f"envkit matrix {framework.name} lists the known ones; --framework {framework.name}==VERSION chooses one.",
+        )
+    return known
+
+
+def in_words(framework: Framework, item: Item | None, beside: Sequence[Item], matrix: Matrix) -> str:
+    """`pytorch==2.6.0`, or the versions from the oldest to the newest that all of the project's packages take."""
+    asked = bool(item is not None and item.package.spec)
+    every = sorted({build.version for build in matrix.builds(framework.name)})
+    known = versions_asked(framework, item, matrix) if item is not None else every
+    fitting = _newest_run([version for version in known if _goes_with(framework, version, beside, matrix)], known)
+    known = fitting or known
+    if len(known) == 1:
+        return f"{framework.name}=={known[0]}"
+    if not asked and known == every:
+        return framework.name
+    return f"{framework.name}>={known[0]},<={known[-1]}"
+
+
+def _newest_run(fitting: list[Version], known: list[Version]) -> list[Version]:
+    """The newest versions that no other one interrupts: an option can say such a range alone."""
+    run: list[Version] = []
+    for version in reversed(known):
+        if version in fitting:
+            run.append(version)
+        elif run:
+            break
+    return run[::-1]
+
+
+def _goes_with(framework: Framework, version: Version, beside: Sequence[Item], matrix: Matrix) -> bool:
+    builds = [build for build in matrix.builds(framework.name) if build.version == version and not build.cpu_only]
+    return _is_taken(framework, version, beside) and any(_fits(build, beside, matrix) for build in builds)
+
+
+def _is_taken(framework: Framework, version: Version, beside: Iterable[Item]) -> bool:
+    """Whether each package next to it has a release that takes the version, as their metadata say."""
+    own = {normalized(name) for name in framework.packages}
+    for item in beside:
+        rows = releases_of(item.package) if item.package.tool == "pip" and item.package.spec else ()
+        lines = [[line for line in required(row) if line.package in own] for row in rows]
+        if lines and not any(all(line.spec.holds(version) for line in ones) for ones in lines):
+            return False
+    return True
+
+
+def _fits(build: FrameworkBuild, beside: Iterable[Item], matrix: Matrix) -> bool:
+    """Whether nothing next to a build is known to break, and its NumPy is one that the project takes."""
+    there = dict(_there(build))
+    for item in beside:
+        name, spec = normalized(item.package.name), _SUFFIX.sub("", item.package.spec)
+        if item.package.tool != "pip" or not spec:
+            continue
+        if name == "numpy":
+            verdict = numpy_meets(build, spec, None, (matrix.source(key).title for key in build.sources))
+            if verdict is not None and verdict.status == "fail":
+                return False
+        elif next(package_breaks(name, spec, there), None) is not None:
+            return False
+    return not any(_is_outgrown(row, there) for item in beside for row in companion_rows(item))
+
+
+def _is_outgrown(row: NewerCompanion, there: Mapping[str, There]) -> bool:
+    """Whether a build brings a release of a companion that does not suit a package."""
+    release = there[row.companion][1] if row.companion in there else None
+    if not isinstance(release, Version):
+        return False
+    return (row.since is not None and release >= row.since) or (row.below is not None and release < row.below)
+
+
+def _there(build: FrameworkBuild) -> Iterator[tuple[str, There]]:
+    """What a build puts into an environment: itself, its companions, and its CUDA."""
+    for line in (build.package or "", *build.companions):
+        found = requirement_of(line)
+        exact = found.spec.exact if found is not None else None
+        if found is not None and exact is not None:
+            yield found.package, (line, exact)
+    if build.cuda is not None:
+        yield "cuda", (f"CUDA {build.cuda}", build.cuda)
