@@ -142,7 +142,9 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
 
 
 def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
-    """Whether every version that meets `spec` lies in a span such as `>=9,<10`."""
+    """Whether every version that meets `spec` lies in a span such as `>=9,<10`, or `==1.7`, which is that line."""
+    if span.exact is not None:
+        return spec.exact is not None and spec.exact.starts_with(span.exact)
     outside = (VersionSpec(((_COMPLEMENT[operator], bound),)) for operator, bound in span.clauses)
     return not any(some_version_meets((spec, beyond)) for beyond in outside)
 

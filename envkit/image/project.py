@@ -24,7 +24,7 @@ from envkit.tables.project_names import PipLibrary
 from envkit.tables.rows import OperatingSystem
 
 _FOLDER = "/tmp/requirements"
-_PLACE = regex(r"[\w./\[\],+-]+")
+_PLACE = regex(r"[\w./\[\],+:@#=%-]+")
 _SPECIAL = regex(r"([.\[\]*^$+?(){}|\\/])")
 _SEPARATOR = regex(r"[-_.]")
 _APT = "apt"

@@ -42,10 +42,7 @@ def _is_newest(row: NewerCompanion, spec: str) -> bool:
 
 def _takes_only(name: str, spec: str, versions: str) -> bool:
     wanted = requirement_of(name + spec) if spec and versions else None
-    span = VersionSpec.parse(versions) if wanted is not None else VersionSpec()
-    if wanted is None or span.exact is None:
-        return wanted is not None and lies_in(wanted.spec, span)
-    return wanted.spec.exact is not None and wanted.spec.exact.starts_with(span.exact)
+    return wanted is not None and lies_in(wanted.spec, VersionSpec.parse(versions))
 
 
 def _is_held(row: NewerCompanion, specs: dict[str, str]) -> bool:

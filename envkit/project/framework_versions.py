@@ -28,7 +28,7 @@ _SUFFIX = regex(r"\+[\w.]+")
 
 def versions_asked(framework: Framework, item: Item, matrix: Matrix) -> list[Version]:
     """The versions that a requirement allows, oldest first. Raises RequestError where none is known."""
-    every = sorted({build.version for build in matrix.builds(framework.name)})
+    every = _every(framework, matrix)
     if not item.package.spec:
         return every
     try:
@@ -46,16 +46,33 @@ def versions_asked(framework: Framework, item: Item, matrix: Matrix) -> list[Ver
 
 def in_words(framework: Framework, item: Item | None, beside: Sequence[Item], matrix: Matrix) -> str:
     """`pytorch==2.6.0`, or the versions from the oldest to the newest that all of the project's packages take."""
-    asked = bool(item is not None and item.package.spec)
-    every = sorted({build.version for build in matrix.builds(framework.name)})
-    known = versions_asked(framework, item, matrix) if item is not None else every
-    fitting = _newest_run([version for version in known if _goes_with(framework, version, beside, matrix)], known)
-    known = fitting or known
+    every, known = _every(framework, matrix), _fitting(framework, item, beside, matrix)
     if len(known) == 1:
         return f"{framework.name}=={known[0]}"
-    if not asked and known == every:
+    if (item is None or not item.package.spec) and known == every:
         return framework.name
     return f"{framework.name}>={known[0]},<={known[-1]}"
+
+
+def cuda_beside(framework: Framework, item: Item | None, beside: Sequence[Item], matrix: Matrix) -> str | None:
+    """The CUDA of the newest such version that the packages next to it take, where they do not take each of them."""
+    newest = _fitting(framework, item, beside, matrix)[-1]
+    builds = [build for build in matrix.builds(framework.name) if build.version == newest and build.cuda is not None]
+    fitting = [build for build in builds if _fits(build, beside, matrix)]
+    if not fitting or len(fitting) == len(builds):
+        return None
+    return str(max(build.cuda for build in fitting if build.cuda is not None).release(2))
+
+
+def _every(framework: Framework, matrix: Matrix) -> list[Version]:
+    return sorted({build.version for build in matrix.builds(framework.name)})
+
+
+def _fitting(framework: Framework, item: Item | None, beside: Sequence[Item], matrix: Matrix) -> list[Version]:
+    """The newest versions that the requirement and the packages next to it take; the requirement's where none is."""
+    known = versions_asked(framework, item, matrix) if item is not None else _every(framework, matrix)
+    fitting = [version for version in known if _goes_with(framework, version, beside, matrix)]
+    return _newest_run(fitting, known) or known
 
 
 def _newest_run(fitting: list[Version], known: list[Version]) -> list[Version]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _PYTORCH = "pytorch"
+_CONDA_BUILD = regex(r"-(?:gpu|cpu)$")
 _FOR_CPU = regex(r"\+cpu\b|/whl/cpu/?(?:\s|\Z)")
 
 
@@ -38,7 +39,7 @@ class Planned:
 
 def planned(items: Sequence[Item], matrix: Matrix) -> Planned:
     """What a project's packages, extras left out, ask for; the last of several lines of a framework counts."""
-    named = {known: item for item in items if (known := matrix.framework(normalized(item.package.name))) is not None}
+    named = {known: item for item in items if (known := framework_of(item, matrix)) is not None}
     for_cpu = {known: item for known, item in named.items() if is_for_cpu(item)}
     computing = [known for known in named if known not in for_cpu and _computes(known)]
     if not computing:
@@ -47,6 +48,12 @@ def planned(items: Sequence[Item], matrix: Matrix) -> Planned:
     notes = tuple(_stays(item) for item in for_cpu.values())
     left = tuple((known, item) for known, item in named.items() if known not in for_cpu)
     return Planned(left, tuple(for_cpu.values()), notes)
+
+
+def framework_of(item: Item, matrix: Matrix) -> Framework | None:
+    """The framework that a package is; conda has names of its own for its builds."""
+    name = normalized(item.package.name)
+    return matrix.framework(_CONDA_BUILD.sub("", name) if item.package.tool == "conda" else name)
 
 
 def is_for_cpu(item: Item) -> bool:

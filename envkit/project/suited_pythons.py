@@ -35,7 +35,7 @@ class Asked:
 class Suited:
     """The Pythons that suit all requirements, oldest first, and the requirements that rule out the other ones.
 
-    `pythons` is empty where no Python suits all of them.
+    `pythons` is empty where no Python suits all of them. `because` is empty where only older ones are ruled out.
     """
 
     pythons: tuple[Version, ...]
@@ -44,7 +44,8 @@ class Suited:
     @property
     def spec(self) -> str:
         """The newest run of them as an option says it; '' where there is none."""
-        return f">={self.pythons[0]},<={self.pythons[-1]}" if self.pythons else ""
+        low, high = (self.pythons[0], self.pythons[-1]) if self.pythons else ("", "")
+        return ",".join(([f">={low}"] if low else []) + ([f"<={high}"] if low and self.because else []))
 
 
 def suited_pythons(
@@ -61,7 +62,7 @@ def suited_pythons(
     if len(left) == len(taken):
         return None
     newest = _run(left, taken)
-    newer = [python for python in taken if not newest or python > newest[-1]] or taken
+    newer = [python for python in taken if not newest or python > newest[-1]]
     because = dict.fromkeys(name for python in newer for name in against[python])
     return Suited(newest, tuple(because))
 

@@ -13,12 +13,12 @@ from envkit.dockerfile.clashes import TIED_TO_TORCH
 from envkit.image.options import MARKER
 from envkit.project.companion_bounds import companion_bounds
 from envkit.project.conda_packages import Standing, cuda_pin, standing_for
-from envkit.project.framework_versions import in_words
+from envkit.project.framework_versions import cuda_beside, in_words
 from envkit.project.left_out import addresses, left_out
 from envkit.project.model import Item, Manifest
 from envkit.project.places import NOWHERE
 from envkit.project.places import item as read_item
-from envkit.project.planned import Planned, planned
+from envkit.project.planned import Planned, framework_of, planned
 from envkit.project.suited_pythons import Asked, Suited, suited_pythons
 from envkit.solver.other_words import cuda_words
 from envkit.solver.request import RequestWords
@@ -78,7 +78,7 @@ class ProjectWishes:
 
     def looser(self) -> Iterator[ProjectWishes]:
         """The wishes without what the project says only by the way, for where no plan meets all of them."""
-        if self.suited is not None and self.suited.pythons:
+        if self.suited is not None and self.suited.because:
             note = f"no plan has a Python with wheels of {', '.join(self.suited.because)}: pip has to compile them"
             yield replace(self, suited=None, notes=(note,))
         if self.cuda is not None:
@@ -96,23 +96,24 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
     asked = planned(_pinned([*listed, *conda], pins, architecture), matrix)
     named = {item.package for _, item in asked.frameworks if item is not None}
     rest = [item for item in conda if item.package not in named and not _is_companion(item)]
-    standing = standing_for(item for item in rest if matrix.framework(normalized(item.package.name)) is None)
+    standing = standing_for(item for item in rest if framework_of(item, matrix) is None)
     items = [item for item in _pinned([*listed, *_as_pip(standing)], pins, architecture) if item.package not in named]
     found = addresses(written)
     suited = _suited(items, asked, pins, written, matrix, architecture)
     other, unwritten = _others(items, asked)
     return ProjectWishes(
         tuple(in_words(framework, item, items, matrix) for framework, item in asked.frameworks),
-        _cuda(pins, written, [item for _, item in asked.frameworks if item is not None]),
+        _cuda(pins, written, [item for _, item in asked.frameworks if item is not None])
+        or next(filter(None, (cuda_beside(known, item, items, matrix) for known, item in asked.frameworks)), None),
         _python(pins, written),
         suited,
         (*other, *found.installed),
         standing.apt,
         left_out(standing, found, unwritten),
-        tuple(_compiled(listed)),
+        (*_compiled(listed), *found.compiled),
         companion_bounds(items, (*TIED_TO_TORCH, *(name for known, _ in asked.frameworks for name in known.packages))),
         tuple((known.name, normalized(item.package.name)) for known, item in asked.frameworks if item is not None),
-        found.local,
+        (*found.local, *found.alone, *found.built),
         tuple(f"{normalized(item.package.name)}{_spec(item)}" for item in items),
         found.git,
         (*asked.notes, *_told(suited)),
@@ -232,10 +233,10 @@ def _spec(item: Item) -> str:
 
 
 def _told(suited: Suited | None) -> Iterator[str]:
-    if suited is not None and suited.pythons:
+    if suited is not None and suited.pythons and suited.because:
         span = " to ".join(dict.fromkeys(map(str, (suited.pythons[0], suited.pythons[-1]))))
         yield f"Python is limited to {span}: later ones have no wheel of {', '.join(suited.because)}"
-    elif suited is not None:
+    elif suited is not None and not suited.pythons:
         yield f"no Python that the project allows has wheels of {', '.join(suited.because)}: pip has to compile them"
 
 
