@@ -182,9 +182,8 @@ def dockerfile(**given: Any) -> int:
     if isinstance(plan, NoPlan):
         return 1
     if options.dockerignore:
-        from envkit.render.dockerignore import render_dockerignore
-
         from envkit.image.project import context_files
+        from envkit.render.dockerignore import render_dockerignore
 
         write_output(render_dockerignore(context_files(options.image)), options.plan.output)
         return 0
@@ -198,9 +197,7 @@ def _looser(project: Project, options: DockerfileOptions, matrix: Matrix) -> Pla
 
     for wishes in project.wishes.looser():
         looser = replace(project, wishes=wishes)
-        plan = image_plan(
-            request_from(options.plan, matrix, container=True, project=looser), options.image, matrix
-        )
+        plan = image_plan(request_from(options.plan, matrix, container=True, project=looser), options.image, matrix)
         if isinstance(plan, Plan):
             for note in wishes.notes:
                 say(f"Note: {shown(note)}.")
@@ -235,9 +232,7 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
     if project.requirements and image.requirements is None:
         compiled = asked.compiled if not (image.official or image.lock) else ()
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
-        parts = replace(
-            parts, included=project.included, local=asked.local, bounds=asked.bounds
-        )
+        parts = replace(parts, included=project.included, local=asked.local, bounds=asked.bounds)
         files = ", ".join((project.requirements, *project.included))
         say(f"Note: the image installs {shown(files)}; keep it next to the Dockerfile.")
     elif not project.requirements:

@@ -24,7 +24,7 @@ _STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")
 _LOCAL = regex(r"\+[\w.]+")
 # A release of fewer than three numbers, which to an installer is that release and not its line.
 _SHORT = regex(r"(={2,3}|[!<]=|>(?!=))\s*(\d+(?:\.\d+)?)(?=\s*(?:,|$))")
-_COMPLEMENT = {"<": ">=", ">=": "<"}
+_COMPLEMENT = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "!=": "=="}
 
 
 @record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from envkit.base.names import normalized
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding

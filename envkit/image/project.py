@@ -1,4 +1,4 @@
-"""What a project's own list and files add to an image: the step that installs the list, libraries, and what is missing."""
+"""What a project's files add to an image: the step that installs its list, libraries, and what is missing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from envkit.base.markers import holds
 from envkit.base.names import requirement_name
 from envkit.base.settings import Mirrors
 from envkit.base.versions import VersionSpec
-from envkit.compat.packages import requirement_of
+from envkit.compat.packages import lies_in, requirement_of
 from envkit.compat.software import some_version_meets
 from envkit.image.options import MARKER, ImageOptions, ProjectParts
 from envkit.image.parts import Run
-from envkit.image.python import pip_run
+from envkit.image.python import header_packages, pip_run
 from envkit.solver.model import Choice
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
 from envkit.tables import images as data
@@ -22,12 +22,14 @@ from envkit.tables.build_stops import OpencvBringer
 from envkit.tables.loader import read
 from envkit.tables.project_names import PipLibrary
 from envkit.tables.rows import OperatingSystem
+from envkit.tables.source_stops import StoppingSource
 
 _FOLDER = "/tmp/requirements"
 _PLACE = regex(r"[\w./\[\],+:@#=%-]+")
 _SPECIAL = regex(r"([.\[\]*^$+?(){}|\\/])")
 _SEPARATOR = regex(r"[-_.]")
 _APT = "apt"
+_COMPILED_WITH = ("c++", "portaudio")
 
 
 def context_files(options: ImageOptions) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
 
 def _why(others: tuple[str, ...], patterns: list[str]) -> str:
     if others:
-        return f"The project's list, without {', '.join(others)}: the image has the GPU build, which it would overwrite."
+        return f"The project's list, without {', '.join(others)}, which would overwrite the GPU build of the image."
     return "The project's list, without what is in its own folder." if patterns else ""
 
 
@@ -90,7 +92,11 @@ def _of_place(place: str) -> str:
 def project_packages(parts: ProjectParts, system: OperatingSystem, choice: Choice) -> tuple[str, ...]:
     """The distribution packages that a project's files name, and those that its packages of pip load or need."""
     purposes = [*(["git"] if parts.git else ()), *_libraries(parts)]
-    names = [name for purpose in dict.fromkeys(purposes) for name in data.packages(purpose, system)]
+    headers: tuple[str, ...] = ()
+    if any(map(_is_compiled, parts.lines)):
+        purposes.append("compiler")
+        headers = header_packages(choice.python_source, system)
+    names = [*(name for purpose in dict.fromkeys(purposes) for name in data.packages(purpose, system)), *headers]
     return tuple(dict.fromkeys((*names, *(parts.apt if system.package_manager == _APT else ()))))
 
 
@@ -101,6 +107,16 @@ def _libraries(parts: ProjectParts) -> Iterator[str]:
         for row in read(PipLibrary):
             if row.package in (name, brings.get(name)) and _may_be_in(line, row.versions):
                 yield row.purpose
+
+
+def _is_compiled(line: str) -> bool:
+    """True for a package that has no wheel for any Python, so that pip needs a compiler."""
+    name, wanted = requirement_name(line), requirement_of(line)
+    return any(
+        row.package == name and row.tool in _COMPILED_WITH and row.since is None
+        for row in read(StoppingSource)
+        if not row.versions or (wanted is not None and lies_in(wanted.spec, VersionSpec.parse(row.versions)))
+    )
 
 
 def _may_be_in(line: str, versions: str) -> bool:

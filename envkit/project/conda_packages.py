@@ -49,7 +49,7 @@ def standing_for(items: Iterable[Item]) -> Standing:
 
 
 def pip_spec_of(spec: str) -> str | None:
-    """What pip calls the releases that a spec of conda takes: `=1.23` is 1.23.*; None where it has no words for them."""
+    """What pip calls the releases that conda takes: `=1.23` is `==1.23.*`; None where it has no words for them."""
     bare = spec.replace(" ", "")
     if bare in ("", "*", "=*"):
         return ""

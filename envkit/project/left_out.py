@@ -77,7 +77,7 @@ def left_out(standing: Standing, found: Addresses, unwritten: Iterable[str]) -> 
         ("the project's own code", found.local),
         ("requirements that were not read", (*unwritten, *found.other)),
     )
-    return tuple(f"{what}: {', '.join(_shown(names))}" for what, names in lines if names)
+    return tuple(f"{what} ({', '.join(_shown(names))})" for what, names in lines if names)
 
 
 def _shown(names: Iterable[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
@@ -39,10 +39,12 @@ WRITTEN = (
     "setup.cfg",
     "setup.py",
 )
+_PATCH = regex(r"(==\d+\.\d+)\.[\d.]*\*?$")
 _NAME = regex(r"[\w.-]+")
 _VARIANT = regex(r"(?:\+|/)(cu\d{2,3})\b")
 _CUDA_PACKAGE = regex(r"cupy-cuda(\d{2,3}|\d{2}x)")
 _NOT_PLANNED = frozenset({"vllm", "xformers"})  # what is tied to torch, and no plan for torch installs
+_WITH_TORCH = frozenset(TIED_TO_TORCH) - _NOT_PLANNED  # what a plan for torch installs with it
 _LIBRARIES = "nvidia-"  # what a framework's own package provides
 _MARKER = regex(r"[\w .()<>=!~'\",-]+")
 _PLAIN = regex(r"[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:[<>=!~]=?[\w.*+!,<>=~-]+)?")
@@ -97,9 +99,9 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
     named = {item.package for _, item in asked.frameworks if item is not None}
     rest = [item for item in conda if item.package not in named and not _is_companion(item)]
     standing = standing_for(item for item in rest if framework_of(item, matrix) is None)
-    items = [item for item in _pinned([*listed, *_as_pip(standing)], pins, architecture) if item.package not in named]
     found = addresses(written)
-    suited = _suited(items, asked, pins, written, matrix, architecture)
+    beside = [item for item in _pinned(listed, pins, architecture) if item.package not in named]
+    items, suited = _settled(beside, standing, lambda items: _suited(items, asked, pins, written, matrix, architecture))
     other, unwritten = _others(items, asked)
     return ProjectWishes(
         tuple(in_words(framework, item, items, matrix) for framework, item in asked.frameworks),
@@ -159,8 +161,29 @@ def _pinned(items: Sequence[Item], pins: Manifest, architecture: str) -> list[It
     ]
 
 
-def _as_pip(standing: Standing) -> Iterator[Item]:
-    for line in standing.pip:
+def _settled(
+    listed: list[Item], standing: Standing, suit: Callable[[list[Item]], Suited | None]
+) -> tuple[list[Item], Suited | None]:
+    """The packages of pip and the Pythons that suit them.
+
+    The index has wheels of other releases than conda has builds: where none suits, that of a release's line is taken.
+    """
+    items = [*listed, *_as_pip(standing.pip)]
+    suited = suit(items)
+    if suited is None or suited.pythons or not standing.pip:
+        return items, suited
+    looser = [*listed, *_as_pip(_of_line(line) if line in suited.because else line for line in standing.pip)]
+    other = suit(looser)
+    return (looser, other) if other is None or other.pythons else (items, suited)
+
+
+def _of_line(line: str) -> str:
+    """`numpy==1.19.2.*` as a requirement of its line, numpy==1.19.*."""
+    return _PATCH.sub(r"\1.*", line)
+
+
+def _as_pip(lines: Iterable[str]) -> Iterator[Item]:
+    for line in lines:
         found = read_item(line, 0, NOWHERE)
         if isinstance(found, Item):
             yield found
@@ -224,7 +247,11 @@ def _suited(
     exact = next((one.python for one in (pins, written) if one.python is not None), None)
     candidates = [python for python in candidates if exact is None or python == exact]
     requires = _required(pins, written)
-    texts = (Asked(normalized(one.package.name), _spec(one), one.package.marker) for one in items)
+    texts = [
+        Asked(normalized(one.package.name), _spec(one), one.package.marker)
+        for one in items
+        if normalized(one.package.name) not in _WITH_TORCH
+    ]
     return suited_pythons(texts, requires, candidates, architecture) if candidates else None
 
 
@@ -253,7 +280,7 @@ def _others(items: Iterable[Item], asked: Planned) -> tuple[list[str], list[str]
         name = normalized(item.package.name)
         if name in names or name.startswith(_LIBRARIES):
             continue
-        if torch and name in TIED_TO_TORCH and name not in _NOT_PLANNED:
+        if torch and name in _WITH_TORCH:
             continue
         extras = f"[{','.join(item.package.extras)}]" if item.package.extras else ""
         text = f"{item.package.name}{extras}{item.package.spec.replace(' ', '')}"
@@ -263,4 +290,3 @@ def _others(items: Iterable[Item], asked: Planned) -> tuple[list[str], list[str]
             fits = fits and _MARKER.fullmatch(item.package.marker)
         (plain if fits else left_out).append(text)
     return list(dict.fromkeys(plain)), list(dict.fromkeys(left_out))
-
