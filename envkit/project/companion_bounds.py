@@ -19,7 +19,7 @@ def companion_rows(item: Item) -> Iterator[NewerCompanion]:
     if item.package.tool != "pip":
         return
     for row in read(NewerCompanion):
-        if row.package == name and (_is_newest(row, spec) or _takes_only(name, spec, row.versions)):
+        if row.package == name and (not row.versions or _is_newest(row, spec) or _takes_only(name, spec, row.versions)):
             yield row
 
 

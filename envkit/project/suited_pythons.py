@@ -54,10 +54,7 @@ def suited_pythons(
     """Which of the candidates suit; None where all do that the project itself takes."""
     requirements = tuple(asked)
     taken = [python for python in candidates if not requires or python_allowed(requires, python)]
-    against = {
-        python: [str(one) for one in requirements if _excludes(one, python, candidates, architecture)]
-        for python in taken
-    }
+    against = {python: [str(one) for one in requirements if _excludes(one, python, architecture)] for python in taken}
     left = [python for python in taken if not against[python]]
     if len(left) == len(taken):
         return None
@@ -78,25 +75,23 @@ def _run(left: list[Version], taken: list[Version]) -> tuple[Version, ...]:
     return tuple(reversed(found))
 
 
-def _excludes(one: Asked, python: Version, candidates: Sequence[Version], architecture: str) -> bool:
+def _excludes(one: Asked, python: Version, architecture: str) -> bool:
     if not holds(one.marker, python, architecture, _PLATFORM):
         return False
     return (
-        _has_no_wheel(one, python, candidates, architecture)
+        _has_no_wheel(one, python, architecture)
         or _is_for_others(one, python)
         or any(package_breaks(one.name, one.spec, {"python": (f"Python {python}", python)}))
         or _cannot_be_built(one, python)
     )
 
 
-def _has_no_wheel(one: Asked, python: Version, candidates: Sequence[Version], architecture: str) -> bool:
+def _has_no_wheel(one: Asked, python: Version, architecture: str) -> bool:
     """True where pip would have to compile for this Python what it has as a wheel for another one."""
     rows = wheels_of(one.name, one.spec)
     if any(has_wheel(row, _PLATFORM, architecture, python) for row in rows):
         return False
-    place = place_of(_PLATFORM, architecture)
-    there = [row for row in rows if pythons_at(row, place)]
-    return any(has_wheel(row, _PLATFORM, architecture, other) for row in there for other in candidates)
+    return any(pythons_at(row, place_of(_PLATFORM, architecture)) for row in rows)
 
 
 def _is_for_others(one: Asked, python: Version) -> bool:
