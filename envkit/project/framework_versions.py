@@ -13,7 +13,7 @@ from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import required
-from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.project.companion_bounds import companion_rows
 from envkit.project.model import Item
@@ -23,6 +23,7 @@ from envkit.tables.rows import Framework, FrameworkBuild
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_TORCH = "torch"
 _SUFFIX = regex(r"\+[\w.]+")
 
 
@@ -121,8 +122,8 @@ def _fits(build: FrameworkBuild, beside: Iterable[Item], matrix: Matrix) -> bool
 def _is_outgrown(row: NewerCompanion, there: Mapping[str, There]) -> bool:
     """Whether a build brings a release of a companion that does not suit a package."""
     release = there[row.companion][1] if row.companion in there else None
-    if not isinstance(release, Version):
-        return False
+    if not isinstance(release, Version):  # pip takes the release of that torch, which is not on record
+        return row.companion in TIED_TO_TORCH and _TORCH in there
     return (row.since is not None and release >= row.since) or (row.below is not None and release < row.below)
 
 

@@ -1,4 +1,4 @@
-"""`envkit dockerfile --project`: what an image installs of a project's files, and with which Python, CUDA, and versions.
+"""`envkit dockerfile --project`: what an image installs of a project's files, its Python, its CUDA, its versions.
 
 The projects are made for the tests; each shape was met in a public repository.
 """
