@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
@@ -12,7 +13,7 @@ from envkit.base.versions import Version
 from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.package_breaks import There, package_breaks
 from envkit.compat.packages import requirement_of
-from envkit.compat.pairs import required
+from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.project.companion_bounds import companion_rows
@@ -63,6 +64,17 @@ def cuda_beside(framework: Framework, item: Item | None, beside: Sequence[Item],
     if not fitting or len(fitting) == len(builds):
         return None
     return str(max(build.cuda for build in fitting if build.cuda is not None).release(2))
+
+
+def release_beside(item: Item, framework: Framework, asked: Item | None, matrix: Matrix) -> Item:
+    """A package that is made for one release of a framework, in the newest release for one that the project takes."""
+    own = {normalized(name) for name in framework.packages}
+    versions = versions_asked(framework, asked, matrix) if asked is not None else _every(framework, matrix)
+    for row in reversed(pairs_by_package().get(normalized(item.package.name), ())):
+        lines = [line for line in required(row) if line.package in own]
+        if lines and any(all(line.spec.holds(version) for line in lines) for version in versions):
+            return replace(item, package=replace(item.package, spec=f"=={row.version}"))
+    return item
 
 
 def _every(framework: Framework, matrix: Matrix) -> list[Version]:

@@ -13,7 +13,7 @@ from envkit.dockerfile.clashes import TIED_TO_TORCH
 from envkit.image.options import MARKER
 from envkit.project.companion_bounds import companion_bounds
 from envkit.project.conda_packages import Standing, cuda_pin, standing_for
-from envkit.project.framework_versions import cuda_beside, in_words
+from envkit.project.framework_versions import cuda_beside, in_words, release_beside
 from envkit.project.left_out import addresses, left_out
 from envkit.project.model import Item, Manifest
 from envkit.project.places import NOWHERE
@@ -45,6 +45,7 @@ _VARIANT = regex(r"(?:\+|/)(cu\d{2,3})\b")
 _CUDA_PACKAGE = regex(r"cupy-cuda(\d{2,3}|\d{2}x)")
 _NOT_PLANNED = frozenset({"vllm", "xformers"})  # what is tied to torch, and no plan for torch installs
 _WITH_TORCH = frozenset(TIED_TO_TORCH) - _NOT_PLANNED  # what a plan for torch installs with it
+_PYTORCH = "pytorch"
 _LIBRARIES = "nvidia-"  # what a framework's own package provides
 _MARKER = regex(r"[\w .()<>=!~'\",-]+")
 _PLAIN = regex(r"[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:[<>=!~]=?[\w.*+!,<>=~-]+)?")
@@ -101,6 +102,7 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
     standing = standing_for(item for item in rest if framework_of(item, matrix) is None)
     found = addresses(written)
     beside = [item for item in _pinned(listed, pins, architecture) if item.package not in named]
+    beside, made_for = _made_for(beside, asked, matrix)
     items, suited = _settled(beside, standing, lambda items: _suited(items, asked, pins, written, matrix, architecture))
     other, unwritten = _others(items, asked)
     return ProjectWishes(
@@ -113,7 +115,7 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
         standing.apt,
         left_out(standing, found, unwritten),
         (*_compiled(listed), *found.compiled),
-        companion_bounds(items, (*TIED_TO_TORCH, *(name for known, _ in asked.frameworks for name in known.packages))),
+        made_for + companion_bounds(items, (*TIED_TO_TORCH, *(name for known, _ in asked.frameworks for name in known.packages))),
         tuple((known.name, normalized(item.package.name)) for known, item in asked.frameworks if item is not None),
         (*found.local, *found.alone, *found.built),
         tuple(f"{normalized(item.package.name)}{_spec(item)}" for item in items),
@@ -159,6 +161,21 @@ def _pinned(items: Sequence[Item], pins: Manifest, architecture: str) -> list[It
         else item
         for item in items
     ]
+
+
+def _made_for(items: list[Item], asked: Planned, matrix: Matrix) -> tuple[list[Item], tuple[str, ...]]:
+    """The packages, those that are made for one release of torch in the one for the project's; and what was pinned."""
+    torch = next(((known, item) for known, item in asked.frameworks if known.name == _PYTORCH), None)
+    if torch is None:
+        return items, ()
+    found = [
+        release_beside(one, *torch, matrix)
+        if normalized(one.package.name) in _NOT_PLANNED and not one.package.spec
+        else one
+        for one in items
+    ]
+    pinned = (f"{one.package.name}{one.package.spec}" for one, old in zip(found, items, strict=True) if one is not old)
+    return found, tuple(pinned)
 
 
 def _settled(
@@ -273,7 +290,7 @@ def _told(suited: Suited | None) -> Iterator[str]:
 def _others(items: Iterable[Item], asked: Planned) -> tuple[list[str], list[str]]:
     """The requirements next to the frameworks, and those that cannot be written into a command."""
     plain, left_out = list[str](), list[str]()
-    torch = any(known.name == "pytorch" for known, _ in asked.frameworks)
+    torch = any(known.name == _PYTORCH for known, _ in asked.frameworks)
     kept = {item.package for item in asked.kept}
     names = {normalized(item.package.name) for _, item in asked.frameworks if item is not None}
     for item in items:
