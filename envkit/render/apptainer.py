@@ -9,6 +9,7 @@ from envkit._startup.records import record
 from envkit.image.limits import refuse
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Arguments, Copy, Environment, Recipe, Run, Stage, Step
+from envkit.render.dockerfile import missing_lines
 from envkit.render.templating import template
 
 
@@ -39,6 +40,7 @@ def render_apptainer(recipe: Recipe) -> str:
     variables |= recipe.runtime.environment
     return template("dockerfiles", "apptainer.def.j2").render(
         recipe=recipe,
+        missing=missing_lines(recipe),
         sections=sections,
         entrypoint=shlex.join(recipe.runtime.entrypoint),  # a shell reads it here, and in a Dockerfile none
         variables={name: value.replace('"', '\\"') for name, value in variables.items()},

@@ -291,3 +291,10 @@ def test_a_package_without_wheels_gets_a_compiler(tmp_path: Path) -> None:
 def test_keras_without_a_backend_for_the_python_is_refused_as_by_resolve() -> None:
     words = ("--framework", "keras==2.2.4", "--python", "3.12")
     assert run("dockerfile", *words).return_value == run("resolve", *words).return_value == 1
+
+
+@pytest.mark.parametrize("form", ["dockerfile", "compose", "apptainer", "requirements", "conda"])
+def test_every_format_names_what_is_missing(form: str, tmp_path: Path) -> None:
+    lines = ("python=3.10", "pytorch=2.1.0", "made-up-solver=2.1")
+    files = {"environment.yml": CONDA + "".join(f"  - {line}\n" for line in lines)}
+    assert "made-up-solver=2.1" in image(tmp_path, files, "--format", form).stdout
