@@ -26,7 +26,7 @@ from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
 from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
-from envkit.dockerfile.specifiers import Release, Wish, is_bounded, pinned_release
+from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
@@ -49,22 +49,7 @@ _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 def framework_findings(chosen: Choices, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
     """What is to say of every framework package, in the order of the file."""
     for wanted, build in chosen.items():
-        if not any(_is_met_by(wanted, other) for other in chosen):
-            yield from _framework(wanted, build, found, request, matrix)
-
-
-def _is_met_by(wanted: Wanted, other: Wanted) -> bool:
-    """True where an earlier command of the stage pins a release that a later requirement takes: pip leaves it."""
-    release = pinned_release(other.spec)
-    same = (wanted.framework, wanted.package, wanted.python) == (other.framework, other.package, other.python)
-    if not same or release is None or wanted.tool != "pip" or other.tool != "pip" or wanted.suffix or wanted.upgrades:
-        return False
-    if wanted.command[:1] != other.command[:1] or wanted.command <= other.command or wanted.extras:
-        return False
-    try:
-        return Wish.parse(wanted.spec, wanted.tool).holds(Release.parse(release))
-    except ValueError:
-        return False
+        yield from _framework(wanted, build, found, request, matrix)
 
 
 def _framework(

@@ -12,6 +12,7 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import VersionSpec
 from envkit.compat.packages import lies_in, requirement_of
 from envkit.compat.software import some_version_meets
+from envkit.image.frameworks import framework_pins
 from envkit.image.options import MARKER, ImageOptions, ProjectParts
 from envkit.image.parts import Run
 from envkit.image.python import header_packages, pip_run
@@ -52,7 +53,7 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
     patterns = [*map(_of_package, others), *(_of_place(place) for place in parts.local if _PLACE.fullmatch(place))]
     whole = f"{_FOLDER}/{file}" if parts.included or patterns else f"{_FOLDER}.txt"
     read_from = f"{_FOLDER}/of-image.txt" if patterns else whole
-    bounds = "".join(f'\n"{line}"' for line in parts.bounds)
+    bounds = "".join(f'\n"{line}"' for line in (*(framework_pins(choice) if others else ()), *parts.bounds))
     leave_out = "\n".join(("sed -E", *(f"-e '/{pattern}/Id'" for pattern in patterns), f"{whole} > {read_from}"))
     return pip_run(
         (*([leave_out] if patterns else ()), f"python -m pip install {index}--requirement {read_from}{bounds}"),

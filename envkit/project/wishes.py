@@ -46,6 +46,8 @@ _CUDA_PACKAGE = regex(r"cupy-cuda(\d{2,3}|\d{2}x)")
 _NOT_PLANNED = frozenset({"vllm", "xformers"})  # what is tied to torch, and no plan for torch installs
 _WITH_TORCH = frozenset(TIED_TO_TORCH) - _NOT_PLANNED  # what a plan for torch installs with it
 _PYTORCH = "pytorch"
+# What the plan of a framework installs with it, and what is no package of its own.
+_PLANNED = frozenset({*_WITH_TORCH, "python", "pip", "cpuonly", "jaxlib", "tensorflow-base"})
 _LIBRARIES = "nvidia-"  # what a framework's own package provides
 _MARKER = regex(r"[\w .()<>=!~'\",-]+")
 _PLAIN = regex(r"[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:[<>=!~]=?[\w.*+!,<>=~-]+)?")
@@ -94,34 +96,44 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
 
     Raises RequestError for a framework in a version that is not known.
     """
-    listed = [item for item in _here(written, architecture) if item.package.tool == "pip"]
-    conda = [item for item in _here(written, architecture) if item.package.tool == "conda"]
+    here = tuple(_here(written, architecture))
+    listed = [item for item in here if item.package.tool == "pip"]
+    conda = [item for item in here if item.package.tool == "conda"]
     asked = planned(_pinned([*listed, *conda], pins, architecture), matrix)
-    named = {item.package for _, item in asked.frameworks if item is not None}
-    rest = [item for item in conda if item.package not in named and not _is_companion(item)]
-    standing = standing_for(item for item in rest if framework_of(item, matrix) is None)
-    found = addresses(written)
-    beside = [item for item in _pinned(listed, pins, architecture) if item.package not in named]
-    beside, made_for = _made_for(beside, asked, matrix)
-    items, suited = _settled(beside, standing, lambda items: _suited(items, asked, pins, written, matrix, architecture))
-    other, unwritten = _others(items, asked)
-    return ProjectWishes(
-        tuple(in_words(framework, item, items, matrix) for framework, item in asked.frameworks),
-        _cuda(pins, written, [item for _, item in asked.frameworks if item is not None])
-        or next(filter(None, (cuda_beside(known, item, items, matrix) for known, item in asked.frameworks)), None),
-        _python(pins, written),
-        suited,
-        (*other, *found.installed),
-        standing.apt,
-        left_out(standing, found, unwritten),
-        (*_compiled(listed), *found.compiled),
-        made_for + companion_bounds(items, (*TIED_TO_TORCH, *(name for known, _ in asked.frameworks for name in known.packages))),
-        tuple((known.name, normalized(item.package.name)) for known, item in asked.frameworks if item is not None),
-        (*found.local, *found.alone, *found.built),
-        tuple(f"{normalized(item.package.name)}{_spec(item)}" for item in items),
-        found.git,
-        (*asked.notes, *_told(suited)),
+    frameworks = [item for _, item in asked.frameworks if item is not None]
+    named = {item.package for item in frameworks}
+    standing = standing_for(
+        item for item in conda if framework_of(item, matrix) is None and normalized(item.package.name) not in _PLANNED
     )
+    beside, made_for = _made_for(
+        [one for one in _pinned(listed, pins, architecture) if one.package not in named], asked, matrix
+    )
+    items, suited = _settled(beside, standing, lambda items: _suited(items, asked, pins, written, matrix, architecture))
+    found = addresses(written)
+    other, unwritten = _others(items, asked)
+    packages = (name for known, _ in asked.frameworks for name in known.packages)
+    return ProjectWishes(
+        frameworks=tuple(in_words(framework, item, items, matrix) for framework, item in asked.frameworks),
+        cuda=_cuda(pins, written, frameworks) or _cuda_beside(asked, items, matrix),
+        python=_python(pins, written),
+        suited=suited,
+        other=(*other, *found.installed),
+        apt=standing.apt,
+        left_out=left_out(standing, found, unwritten),
+        compiled=(*_compiled(listed), *found.compiled),
+        bounds=(*made_for, *companion_bounds(items, (*TIED_TO_TORCH, *packages))),
+        planned=tuple((one.name, normalized(item.package.name)) for one, item in asked.frameworks if item is not None),
+        local=(*found.local, *found.alone, *found.built),
+        lines=tuple(f"{normalized(item.package.name)}{_spec(item)}" for item in items),
+        git=found.git,
+        notes=(*asked.notes, *_told(suited)),
+    )
+
+
+def _cuda_beside(asked: Planned, items: Sequence[Item], matrix: Matrix) -> str | None:
+    """The CUDA that the packages next to a framework have libraries for, where not each one will do."""
+    found = (cuda_beside(known, item, items, matrix) for known, item in asked.frameworks)
+    return next(filter(None, found), None)
 
 
 def with_wishes(words: RequestWords, asked: ProjectWishes, matrix: Matrix) -> RequestWords:
@@ -204,11 +216,6 @@ def _as_pip(lines: Iterable[str]) -> Iterator[Item]:
         found = read_item(line, 0, NOWHERE)
         if isinstance(found, Item):
             yield found
-
-
-def _is_companion(item: Item) -> bool:
-    """True for what the plan of a framework installs with it, or for what is no package of its own."""
-    return normalized(item.package.name) in (*TIED_TO_TORCH, "python", "pip", "cpuonly", "jaxlib", "tensorflow-base")
 
 
 def _compiled(items: Iterable[Item]) -> Iterator[str]:

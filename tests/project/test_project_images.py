@@ -298,3 +298,31 @@ def test_every_format_names_what_is_missing(form: str, tmp_path: Path) -> None:
     lines = ("python=3.10", "pytorch=2.1.0", "made-up-solver=2.1")
     files = {"environment.yml": CONDA + "".join(f"  - {line}\n" for line in lines)}
     assert "made-up-solver=2.1" in image(tmp_path, files, "--format", form).stdout
+
+
+def test_the_framework_is_named_again_next_to_the_projects_packages(tmp_path: Path) -> None:
+    """In a command of their own they would replace what the framework requires in certain releases."""
+    text = '[project]\nname = "demo"\ndependencies = ["tensorflow==2.12.1", "typer"]\n'
+    done = image(tmp_path, {"pyproject.toml": text})
+    own = done.stdout[done.stdout.index("# Your own packages") :]
+    assert '"tensorflow==2.12.1"' in own.partition('"typer"')[0]
+
+
+FILE = "FROM nvidia/cuda:12.5.1-base-ubuntu24.04\nRUN apt-get update && apt-get install -y python3-pip\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reported"),
+    [
+        (("tensorflow[and-cuda]==2.21.0", "'tensorflow>=1.11'"), False),
+        (("tensorflow[and-cuda]==2.21.0", "tensorflow==2.20.0"), True),
+        (("tensorflow>=1.11", "tensorflow[and-cuda]==2.21.0"), True),
+    ],
+)
+def test_a_requirement_that_is_met_already_installs_nothing(
+    lines: tuple[str, ...], reported: bool, tmp_path: Path
+) -> None:
+    runs = "\n".join(f"RUN python3 -m pip install --break-system-packages {line}" for line in lines)
+    (tmp_path / "Dockerfile").write_text(FILE.format(runs))
+    done = run("dockerfile", "--check", tmp_path / "Dockerfile")
+    assert ("image.cuda-missing" in done.stdout or "image.cpu-build" in done.stdout) is reported, done.stdout
