@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _OPTION = "--project"
 _PYPROJECT = "pyproject.toml"
+_LIMIT = 10_000_000  # of a file
 
 
 @record
@@ -22,18 +23,20 @@ class Project:
     """A project's files: the one that people write, the lock with its pins if there is one, and what they ask for.
 
     `requirements` is the name of its list for pip, '' for a project that has none; `included` are the files that this
-    list reads in turn.
+    list reads in turn, and `hashed` says that it pins hashes.
     """
 
     files: tuple[str, ...]
     wishes: ProjectWishes
     requirements: str = ""
     included: tuple[str, ...] = ()
+    hashed: bool = False
 
 
 def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
     """The project in a folder, or the one that a file describes. Raises SourceError or RequestError."""
     from envkit.host.limits import limited
+    from envkit.host.user_file import read_user_file
 
     with limited(f"{_OPTION}: {path}"):
         names = _files(path)
@@ -51,7 +54,8 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
         )
     is_list = manifests[-1].kind == "requirements" and not manifests[-1].locked
     files = (*names, os.path.join(os.path.dirname(names[-1]), _PYPROJECT)) if beside is not None else names
-    return Project(files, asked, os.path.basename(written) if is_list else "", tuple(dict.fromkeys(included)))
+    hashed = is_list and "--hash" in read_user_file(_OPTION, written, _LIMIT)
+    return Project(files, asked, os.path.basename(written) if is_list else "", tuple(dict.fromkeys(included)), hashed)
 
 
 def _files(path: str) -> tuple[str, ...]:
@@ -86,7 +90,7 @@ def _manifest(path: str, architecture: str, included: list[str]) -> Manifest:
     from envkit.host.user_file import read_beside, read_user_file
     from envkit.project.read import kind_of, read_manifest
 
-    text = read_user_file(_OPTION, path, 10_000_000)
+    text = read_user_file(_OPTION, path, _LIMIT)
     kind = kind_of(path)
     if kind == "Dockerfile":
         raise SourceError(f"{_OPTION}: {path} is a Dockerfile.", "To check it: envkit dockerfile --check FILE.")

@@ -232,7 +232,7 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
     if project.requirements and image.requirements is None:
         compiled = asked.compiled if not (image.official or image.lock) else ()
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
-        parts = replace(parts, included=project.included, local=asked.local, bounds=asked.bounds)
+        parts = replace(parts, hashed=project.hashed, included=project.included, local=asked.local, bounds=asked.bounds)
         files = ", ".join((project.requirements, *project.included))
         say(f"Note: the image installs {shown(files)}; keep it next to the Dockerfile.")
     elif not project.requirements:

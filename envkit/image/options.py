@@ -20,6 +20,7 @@ class ProjectParts:
     folder. `missing`: what the image does not install, each kind in a line.
     """
 
+    hashed: bool = False  # the list pins hashes: pip takes nothing without one next to it
     included: tuple[str, ...] = ()  # files that the requirements file reads in turn
     frameworks: tuple[tuple[str, str], ...] = ()
     local: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ _PLACE = regex(r"[\w./\[\],+:@#=%-]+")
 _SPECIAL = regex(r"([.\[\]*^$+?(){}|\\/])")
 _SEPARATOR = regex(r"[-_.]")
 _APT = "apt"
+_JOIN = r"-e ':a' -e '/\\$/{N;s/\\\n//;ba}'"  # lines that a backslash continues
 _COMPILED_WITH = ("c++", "portaudio")
 
 
@@ -53,8 +54,10 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
     patterns = [*map(_of_package, others), *(_of_place(place) for place in parts.local if _PLACE.fullmatch(place))]
     whole = f"{_FOLDER}/{file}" if parts.included or patterns else f"{_FOLDER}.txt"
     read_from = f"{_FOLDER}/of-image.txt" if patterns else whole
-    bounds = "".join(f'\n"{line}"' for line in (*(framework_pins(choice) if others else ()), *parts.bounds))
-    leave_out = "\n".join(("sed -E", *(f"-e '/{pattern}/Id'" for pattern in patterns), f"{whole} > {read_from}"))
+    beside = () if parts.hashed else (*(framework_pins(choice) if others else ()), *parts.bounds)
+    bounds = "".join(f'\n"{line}"' for line in beside)
+    drop = (f"-e '/{pattern}/Id'" for pattern in patterns)
+    leave_out = "\n".join(("sed -E", *([_JOIN] if parts.hashed else ()), *drop, f"{whole} > {read_from}"))
     return pip_run(
         (*([leave_out] if patterns else ()), f"python -m pip install {index}--requirement {read_from}{bounds}"),
         bind=(f"{file}:{whole}", *(f"{name}:{_FOLDER}/{name}" for name in parts.included)),

@@ -18,6 +18,7 @@ from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.project.companion_bounds import companion_rows
 from envkit.project.model import Item
+from envkit.project.planned import is_for_cpu
 from envkit.tables.program_stops import NewerCompanion
 from envkit.tables.rows import Framework, FrameworkBuild
 
@@ -38,6 +39,9 @@ def versions_asked(framework: Framework, item: Item, matrix: Matrix) -> list[Ver
         known = [version for version in every if wish.holds(Release.parse(str(version)))]
     except ValueError:
         known = []
+    if not known and is_for_cpu(item):  # the builds for GPUs may be of another release of the line
+        line = Version.find(item.package.spec)
+        known = [version for version in every if line is not None and version.release(2) == line.release(2)]
     if not known:
         raise RequestError(
             f"--project: line {item.package.line} asks for {item.written}, which is not a version that envkit knows.",
