@@ -13,7 +13,7 @@ from envkit.tables.images import extension_build
 from envkit.tables.loader import read
 
 _ADDRESS = regex(r"(?:[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])? ?@ ?)?(?P<vcs>git\+)?https://[\w.+@:/#=%-]+")
-_LOCAL = regex(r"\.{0,2}(?:/.*)?|[^:@]*/[^:]*|file:.*|.*\.(?:whl|zip|tar\.gz)")
+_LOCAL = regex(r"\.{1,2}(?:\[[\w,.-]{0,80}\])?|\.{0,2}/.*|[^:@]*/[^:]*|file:.*|.*\.(?:whl|zip|tar\.gz)")
 _END = regex(r"(?:\.git)?(?:@[^/]*)?(?:#.*)?$")
 _SHOWN = regex(r"[\w.\[\],<>=!~*+@:/#%&|^ -]+")
 _NAMED = 40  # that one line names

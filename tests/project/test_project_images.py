@@ -6,6 +6,7 @@ The projects are made for the tests; each shape was met in a public repository.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -326,3 +327,49 @@ def test_a_requirement_that_is_met_already_installs_nothing(
     (tmp_path / "Dockerfile").write_text(FILE.format(runs))
     done = run("dockerfile", "--check", tmp_path / "Dockerfile")
     assert ("image.cuda-missing" in done.stdout or "image.cpu-build" in done.stdout) is reported, done.stdout
+
+
+_SOURCES = """[tool.uv.sources]
+made = { git = "https://github.com/made/up.git", tag = "v1" }
+own = { path = "libraries/own" }
+other = { workspace = true }
+"""
+_POETRY = """[tool.poetry]
+name = "demo"
+[tool.poetry.dependencies]
+torch = "2.6.0"
+made = { git = "https://github.com/made/up.git", tag = "v1" }
+own = { path = "libraries/own" }
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[project]\nname = "demo"\ndependencies = ["torch==2.6.0", "made", "own", "other"]\n' + _SOURCES, _POETRY],
+    ids=("uv", "poetry"),
+)
+def test_a_package_of_a_repository_or_folder_is_not_taken_from_the_index(text: str, tmp_path: Path) -> None:
+    done = image(tmp_path, {"pyproject.toml": text})
+    assert '"made @ git+https://github.com/made/up.git@v1"' in done.stdout and '"made"' not in done.stdout
+    assert "./libraries/own" in head(done) and '"own"' not in done.stdout and '"other"' not in done.stdout
+
+
+def test_a_list_with_hashes_loses_whole_entries(tmp_path: Path) -> None:
+    text = "onnxruntime==1.20.1 \\\n    --hash=sha256:aa\nnumpy==1.26.4 \\\n    --hash=sha256:bb\n"
+    done = image(tmp_path, {"requirements.txt": text})
+    step = done.stdout[done.stdout.index("sed -E") : done.stdout.index("# Containers run")]
+    command = step.partition("> /tmp")[0].replace(
+        "/tmp/requirements/requirements.txt", str(tmp_path / "requirements.txt")
+    )
+    left = subprocess.run(["sh", "-c", command.replace("\\\n", " ")], capture_output=True, text=True, check=True).stdout
+    assert left.split() == ["numpy==1.26.4", "--hash=sha256:bb"]
+    assert "onnxruntime-gpu" not in step.partition("pip install")[2]
+
+
+def test_a_list_loses_only_the_lines_of_the_packages_it_is_without(tmp_path: Path) -> None:
+    lines = ("onnxruntime >=1.19  # the engine", "onnxruntime-extensions", "-e .", "-e ./onnx", ".[dev]", "numpy")
+    done = listed(tmp_path, *lines)
+    step = done.stdout[done.stdout.index("sed -E") : done.stdout.index("> /tmp/requirements/of-image")]
+    command = step.replace("/tmp/requirements/requirements.txt", str(tmp_path / "requirements.txt"))
+    left = subprocess.run(["sh", "-c", command.replace("\\\n", " ")], capture_output=True, text=True, check=True).stdout
+    assert left.splitlines() == ["onnxruntime-extensions", "numpy"]
