@@ -15,31 +15,37 @@ if TYPE_CHECKING:
 
 _OPTION = "--project"
 _PYPROJECT = "pyproject.toml"
+_LIMIT = 10_000_000  # of a file
 
 
 @record
 class Project:
     """A project's files: the one that people write, the lock with its pins if there is one, and what they ask for.
 
-    `requirements` is the name of its list for pip, '' for a project that has none.
+    `requirements` is the name of its list for pip, '' for a project that has none; `included` are the files that this
+    list reads in turn, and `hashed` says that it pins hashes.
     """
 
     files: tuple[str, ...]
     wishes: ProjectWishes
     requirements: str = ""
+    included: tuple[str, ...] = ()
+    hashed: bool = False
 
 
 def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
     """The project in a folder, or the one that a file describes. Raises SourceError or RequestError."""
     from envkit.host.limits import limited
+    from envkit.host.user_file import read_user_file
 
     with limited(f"{_OPTION}: {path}"):
         names = _files(path)
-        manifests = [_manifest(name, architecture) for name in names]
+        included: list[str] = []
+        manifests = [_manifest(name, architecture, included) for name in names]
         beside = _python_beside(names, manifests, architecture)
         if beside is not None:
             manifests[-1] = replace(manifests[-1], requires_python=beside.requires_python)
-        asked = wishes(manifests[0], manifests[-1], matrix)
+        asked = wishes(manifests[0], manifests[-1], matrix, architecture)
     written = names[-1]
     if not asked.frameworks:
         raise RequestError(
@@ -48,7 +54,8 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
         )
     is_list = manifests[-1].kind == "requirements" and not manifests[-1].locked
     files = (*names, os.path.join(os.path.dirname(names[-1]), _PYPROJECT)) if beside is not None else names
-    return Project(files, asked, os.path.basename(written) if is_list else "")
+    hashed = is_list and "--hash" in read_user_file(_OPTION, written, _LIMIT)
+    return Project(files, asked, os.path.basename(written) if is_list else "", tuple(dict.fromkeys(included)), hashed)
 
 
 def _files(path: str) -> tuple[str, ...]:
@@ -74,19 +81,26 @@ def _python_beside(names: tuple[str, ...], manifests: list[Manifest], architectu
     told = any(one.python is not None or one.requires_python for one in manifests)
     if told or path in names or os.path.basename(names[-1]) not in WRITTEN or not os.path.isfile(path):
         return None
-    found = _manifest(path, architecture)
+    found = _manifest(path, architecture, [])
     return found if found.requires_python else None
 
 
-def _manifest(path: str, architecture: str) -> Manifest:
+def _manifest(path: str, architecture: str, included: list[str]) -> Manifest:
+    """The manifest in a file; the names of the files that it reads in turn are added to `included`."""
     from envkit.host.user_file import read_beside, read_user_file
     from envkit.project.read import kind_of, read_manifest
 
-    text = read_user_file(_OPTION, path, 10_000_000)
+    text = read_user_file(_OPTION, path, _LIMIT)
     kind = kind_of(path)
     if kind == "Dockerfile":
         raise SourceError(f"{_OPTION}: {path} is a Dockerfile.", "To check it: envkit dockerfile --check FILE.")
+
+    def beside(name: str) -> str | None:
+        found = read_beside(path, name)
+        included.extend([name] if found is not None else ())
+        return found
+
     try:
-        return read_manifest(kind, text, lambda name: read_beside(path, name), architecture, "linux")
+        return read_manifest(kind, text, beside, architecture, "linux")
     except SourceError as error:
         raise SourceError(f"{_OPTION}: {path}: {error.message}", error.hint) from None

@@ -41,7 +41,6 @@ FORMATS = (
     "conda",
     "requirements",
 )
-_NAMED = 12  # requirements that are named one by one
 # Formats that build a Dockerfile written by another call, and where they look for it.
 _BUILDERS = {"devcontainer": "next to it", "github-workflow": "in the root directory of the repository"}
 _WORKFLOWS = ".github/workflows"
@@ -170,6 +169,8 @@ def dockerfile(**given: Any) -> int:
     from envkit.solver.model import NoPlan
 
     plan = image_plan(request, options.image, matrix)
+    if isinstance(plan, NoPlan) and project is not None:
+        plan = _looser(project, options, matrix) or plan
     if options.plan.as_json:
         from envkit.cli.resolve import exit_code, plan_json
 
@@ -181,22 +182,37 @@ def dockerfile(**given: Any) -> int:
     if isinstance(plan, NoPlan):
         return 1
     if options.dockerignore:
+        from envkit.image.project import context_files
         from envkit.render.dockerignore import render_dockerignore
 
-        files = [name for name in (options.image.lock, options.image.requirements) if name]
-        write_output(render_dockerignore(files), options.plan.output)
+        write_output(render_dockerignore(context_files(options.image)), options.plan.output)
         return 0
     return _produce(plan, options, matrix)
 
 
+def _looser(project: Project, options: DockerfileOptions, matrix: Matrix) -> Plan | None:
+    """The plan for the first of the project's looser wishes that has one; None where none has."""
+    from envkit.image.plan import image_plan
+    from envkit.solver.model import Plan
+
+    for wishes in project.wishes.looser():
+        looser = replace(project, wishes=wishes)
+        plan = image_plan(request_from(options.plan, matrix, container=True, project=looser), options.image, matrix)
+        if isinstance(plan, Plan):
+            for note in wishes.notes:
+                say(f"Note: {shown(note)}.")
+            return plan
+    return None
+
+
 def _options(given: dict[str, Any]) -> DockerfileOptions:
     """The options as one record. Raises RequestError for a pair that contradicts itself."""
-    from envkit.image.options import ImageOptions, check_options
+    from envkit.image.options import ImageOptions, ProjectParts, check_options
 
     if (given["smoke"] or given["tag"]) and not given["build"]:
         raise RequestError("--smoke and --tag require --build.", "Add --build.")
     official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
-    image = taken(ImageOptions, given, official=official, syntax=syntax)
+    image = taken(ImageOptions, given, official=official, syntax=syntax, project=ProjectParts())
     del given["checked"], given["fail_on"], given["fix"], given["context"]
     given["target_format"] = _format_of_plan(given["target_format"])
     options = DockerfileOptions(plan_options(given), image, **given)
@@ -207,16 +223,23 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
 
 def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOptions:
     """The options with the project's own list, or the packages that it names; what is left out is reported."""
-    image = options.image
+    from envkit.image.options import ProjectParts
+
+    image, asked = options.image, project.wishes
+    parts = ProjectParts(
+        lines=asked.lines, apt=asked.apt, git=asked.git, missing=asked.left_out, frameworks=asked.planned
+    )
     if project.requirements and image.requirements is None:
-        compiled = project.wishes.compiled if not (image.official or image.lock) else ()
+        compiled = asked.compiled if not (image.official or image.lock) else ()
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
-        say(f"Note: the image installs {project.requirements}; keep it next to the Dockerfile.")
+        parts = replace(parts, hashed=project.hashed, included=project.included, local=asked.local, bounds=asked.bounds)
+        files = ", ".join((project.requirements, *project.included))
+        say(f"Note: the image installs {shown(files)}; keep it next to the Dockerfile.")
     elif not project.requirements:
-        image = replace(image, pip=(*image.pip, *project.wishes.other))
-    if project.wishes.left_out and not project.requirements:
-        say(f"Note: not in the image: {shown(', '.join(project.wishes.left_out[:_NAMED]))}.")
-    return replace(options, image=image)
+        image = replace(image, pip=(*image.pip, *asked.other, *asked.bounds))
+    for line in (*asked.notes, *(f"not in the image: {line}" for line in asked.left_out)):
+        say(f"Note: {shown(line)}.")
+    return replace(options, image=replace(image, project=parts))
 
 
 def _format_of_plan(name: str | None) -> str:

@@ -24,7 +24,7 @@ _STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")
 _LOCAL = regex(r"\+[\w.]+")
 # A release of fewer than three numbers, which to an installer is that release and not its line.
 _SHORT = regex(r"(={2,3}|[!<]=|>(?!=))\s*(\d+(?:\.\d+)?)(?=\s*(?:,|$))")
-_COMPLEMENT = {"<": ">=", ">=": "<"}
+_COMPLEMENT = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "!=": "=="}
 
 
 @record
@@ -142,7 +142,9 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
 
 
 def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
-    """Whether every version that meets `spec` lies in a span such as `>=9,<10`."""
+    """Whether every version that meets `spec` lies in a span such as `>=9,<10`, or `==1.7`, which is that line."""
+    if span.exact is not None:
+        return spec.exact is not None and spec.exact.starts_with(span.exact)
     outside = (VersionSpec(((_COMPLEMENT[operator], bound),)) for operator, bound in span.clauses)
     return not any(some_version_meets((spec, beyond)) for beyond in outside)
 

@@ -31,6 +31,7 @@ from envkit.dockerfile.environments_copied import environments_copied
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import alone, grounds
+from envkit.dockerfile.installed_before import without_installed
 from envkit.dockerfile.libraries_shared import libraries_shared
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.other_vendors import other_vendors
@@ -77,7 +78,7 @@ def check_dockerfile(
     findings += server_arguments(stages, found.base)
     findings += start_unread(stages)
     findings += other_python(stages, found.callers)
-    chosen = choices(found, matrix)
+    chosen = without_installed(choices(found, matrix))
     findings += framework_findings(chosen, found, request, matrix)
     findings += compiled_for_other_cuda(made, chosen)
     findings += chosen_by_the_driver(found)

@@ -124,8 +124,14 @@ def _is_beside_another(wanted: Wanted, found: Contents) -> bool:
     own = found.base.own
     if own is not None and own.version is not None and own.framework != wanted.framework:
         return True
-    return any(one.framework == _PYTORCH and one.variant != "cpu" for one in found.wanted) and (
-        wanted.framework != _PYTORCH
+    others = [one for one in found.wanted if one.framework != wanted.framework]
+    return wanted.framework != _PYTORCH and any(map(_is_for_gpus, others))
+
+
+def _is_for_gpus(wanted: Wanted) -> bool:
+    """True for a package that comes with its CUDA, or whose extra brings it."""
+    return (wanted.framework == _PYTORCH and wanted.variant != "cpu") or any(
+        extra.startswith("cuda") for extra in wanted.extras
     )
 
 

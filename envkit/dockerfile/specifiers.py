@@ -15,6 +15,8 @@ _RELEASE = regex(r"(?P<numbers>\d+(?:\.\d+)*)(?:\.?post(?P<post>\d+))?(?:\+(?P<l
 _CLAUSE = regex(r"(?P<operator>===|[<>=!~]=|[<>=])?(?P<release>[\w.+]+?)(?P<line>\.?\*)?")
 _PACKAGE = regex(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[(?P<extras>[^\]]*)\])?(?:==(?P<release>.+))?")
 
+_STAGE = regex(r"(?<=\d)\.?(?:rc|dev|a|b)\d{1,9}$")
+_BOUNDS_OF_FINALS = (">=", "<")
 _BOUNDED = regex(r"==|<|~=")
 _PIN = regex(r"={2,3}(\d{1,2}(?:\.\d{1,3}){1,2})(?:\+[\w.]{1,20})?")
 
@@ -80,7 +82,10 @@ class Wish:
             operator, line = found["operator"] or "=", bool(found["line"])
             if operator == "=":
                 operator, line = "==", line or tool == "conda"
-            clause = Clause(operator, Release.parse(found["release"]), line)
+            written = found["release"]
+            if operator in _BOUNDS_OF_FINALS:  # of a release that is not a pre-release, both say the same
+                written = _STAGE.sub("", written)
+            clause = Clause(operator, Release.parse(written), line)
             if operator == "!=" and not line and not clause.release.local:
                 excluded.append(clause.release.order)
             else:

@@ -14,7 +14,7 @@ from envkit.tables import images as data
 def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) -> Plan | NoPlan:
     """The plan with the backends of its frameworks, resolved again; the plan itself where none is missing.
 
-    Where nothing holds both, the plan stays as it was and its warnings say which backend is missing.
+    Without its backend a framework does not even start: where nothing holds both, there is no plan.
     """
     if isinstance(plan, NoPlan):
         return plan
@@ -26,8 +26,4 @@ def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) ->
             added.append(FrameworkRequest(row.backend, VersionSpec.parse(row.backend_versions)))
     if not added:
         return plan
-    wider = resolve(replace(plan.request, frameworks=(*plan.request.frameworks, *added)))
-    if isinstance(wider, Plan):
-        return wider
-    names = ", ".join(str(part) for part in added)
-    return replace(plan, warnings=(*plan.warnings, f"It needs {names} to run, and no plan includes both."))
+    return resolve(replace(plan.request, frameworks=(*plan.request.frameworks, *added)))

@@ -13,7 +13,7 @@ from envkit.base.versions import ComputeCapability
 from envkit.image.base import choose_base, choose_tag
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Arguments, Base, Copy, Run, Stage, Step
-from envkit.image.python import SECRETS, PythonSetup, pip_run
+from envkit.image.python import SECRETS, PythonSetup, header_packages, pip_run
 from envkit.image.steps import merged, pip_step, pip_words
 from envkit.image.system import install
 from envkit.solver.build_targets import torch_targets
@@ -21,7 +21,7 @@ from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, pip_calls
 from envkit.tables import images as data
 from envkit.tables.images import ExtensionBuild
-from envkit.tables.rows import FrameworkBuild, OperatingSystem, PythonSource, Toolkit
+from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -30,7 +30,6 @@ _STAGE = "extensions"
 _WHEELS = "/opt/wheels"
 _UNPINNED = ("DL3013", "DL3059")  # tools of a build, and what its wheels require
 _JOBS = 4  # a job of nvcc takes several gigabytes of memory, and builds start one per processor
-_PACKAGED = ("system", "deadsnakes")  # the ways to a Python whose headers are a package of their own
 
 
 @record
@@ -92,7 +91,7 @@ def extension_stage(
         *data.packages("certificates", system),
         *data.packages("compiler", system),
         *python.packages,
-        *_headers(choice.python_source, system),
+        *header_packages(choice.python_source, system),
     )
     steps: list[Step | None] = [install(system, python.early, mirrors)] if python.early else []
     steps += [install(system, names, mirrors, python.first), *python.steps]
@@ -101,16 +100,6 @@ def extension_stage(
     steps += [Arguments(_arguments(found, plan, build, matrix)), *_compiling(found, mirrors)]
     base = _compilers(found[0], choice, options, matrix)
     return Stage(_STAGE, base, merged(step for step in steps if step is not None))
-
-
-def _headers(source: PythonSource | None, system: OperatingSystem) -> tuple[str, ...]:
-    """The packages with Python's headers; a Python from elsewhere provides them."""
-    if source is None or source.way not in _PACKAGED:
-        return ()
-    default = system.default_python is not None and source.python.release(2) == system.default_python.release(2)
-    purpose = "python-headers-default" if default else "python-headers-other"
-    version = str(source.python.release(2))
-    return data.packages(purpose, system, version=version, compact=version.replace(".", ""))
 
 
 def _compilers(one: Extension, choice: Choice, options: ImageOptions, matrix: Matrix) -> Base:

@@ -47,7 +47,14 @@ def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipIn
         if jupyter is None:
             raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {python}.", "Omit --jupyter.")
         lines.append(jupyter)
+    if options.project.lines and lines:
+        lines = [*framework_pins(choice), *lines]
     return (PipInstall(tuple(lines), index_url=mirrors.index_url),) if lines else ()
+
+
+def framework_pins(choice: Choice) -> tuple[str, ...]:
+    """The installed packages of the frameworks: named again, pip keeps to what they require of other packages."""
+    return tuple(build.package for build in choice.builds if build.package and installed_by_pip(build, choice))
 
 
 def _once(lines: Iterable[str]) -> tuple[str, ...]:

@@ -61,5 +61,10 @@ def packages_of(recipe: Recipe) -> PackageList:
     """The Python packages of the recipe, for a list of these alone."""
     choice = recipe.plan.choice
     return PackageList(
-        recipe.title, recipe.name, recipe.python, tuple(recipe.pip), choice.minimum_driver, notes=loader_notes(recipe)
+        recipe.title,
+        recipe.name,
+        recipe.python,
+        tuple(recipe.pip),
+        choice.minimum_driver,
+        notes=(*loader_notes(recipe), *(f"not installed: {line}" for line in recipe.missing)),
     )

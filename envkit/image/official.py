@@ -14,6 +14,7 @@ from envkit.image.labels import labels
 from envkit.image.official_image import PROVEN, official_image
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, Recipe, Runtime, Stage
+from envkit.image.project import context_files, missing
 from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
 from envkit.image.steps import own_steps
@@ -82,7 +83,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         title=title,
         name=image_name(plan),
         plan=plan,
-        stages=(Stage("runtime", base, own_steps(calls, options, mirrors, choice.os)),),
+        stages=(Stage("runtime", base, own_steps(calls, options, mirrors, choice)),),
         runtime=_runtime(choice, options, matrix),
         labels=labels(plan, title, base.image),
         pip=calls,
@@ -92,10 +93,11 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         smoke=smoke_script(choice, [matrix.framework(build.framework)], devel=False, official=True),
         needs_driver=needs_driver(choice),
         source_built=(),
-        context=(options.requirements,) if options.requirements else (),
+        context=context_files(options),
         official=True,
         notes=(*plan.warnings, *_notes(plan, tag, base.image, options)),
         syntax=options.syntax,
+        missing=missing(options.project, choice),
     )
 
 

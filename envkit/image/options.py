@@ -8,7 +8,27 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 
+MARKER = " ; "  # between a requirement and the environment that it is for
 _REQUIREMENT = regex(r"[A-Za-z0-9][^\s<>=!~@\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?")
+
+
+@record
+class ProjectParts:
+    """What a project's files say of an image next to its packages.
+
+    `frameworks`: for each framework the package that the list names. `local`: what the list takes from the project's
+    folder. `missing`: what the image does not install, each kind in a line.
+    """
+
+    hashed: bool = False  # the list pins hashes: pip takes nothing without one next to it
+    included: tuple[str, ...] = ()  # files that the requirements file reads in turn
+    frameworks: tuple[tuple[str, str], ...] = ()
+    local: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()  # requirements next to the list
+    lines: tuple[str, ...] = ()  # the project's requirements of pip
+    apt: tuple[str, ...] = ()  # packages of Debian and Ubuntu
+    git: bool = False
+    missing: tuple[str, ...] = ()
 
 
 @record
@@ -29,6 +49,7 @@ class ImageOptions:
     workdir: str = "/workspace"
     entrypoint: str | None = None
     user: str = "app"
+    project: ProjectParts = ProjectParts()
 
     @property
     def of_the_image(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Run:
     ignore: tuple[str, ...] = ()
     why: str = ""
     taken: Copy | None = None  # a folder of another stage that the commands may read
-    bind: str | None = None  # FILE:TARGET, a file of the build context that the commands may read
+    bind: tuple[str, ...] = ()  # FILE:TARGET, files of the build context that the commands may read
 
 
 @record
@@ -115,6 +115,7 @@ class Recipe:
     notes: tuple[str, ...] = ()
     syntax: bool = True
     of_the_image: tuple[str, ...] = ()  # options given that have no meaning outside an image
+    missing: tuple[str, ...] = ()  # what a project asks for and the image does not install, each kind in a line
 
     @property
     def final(self) -> Stage:

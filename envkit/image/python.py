@@ -11,12 +11,13 @@ from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.solver.model import Choice
 from envkit.tables import images as data
 from envkit.tables.installer import PythonFileRow, last_pip, python_file, venv_major
-from envkit.tables.rows import OperatingSystem
+from envkit.tables.rows import OperatingSystem, PythonSource
 
 VENV = "/opt/venv"
 STANDALONE = "/opt/python"
 PIP_CACHE = "/root/.cache/pip"
 SECRETS = {"ca": None, "pip": "/etc/pip.conf"}
+_PACKAGED = ("system", "deadsnakes")  # the ways to a Python whose headers are a package of their own
 _DEADSNAKES_KEYRING = "/etc/apt/keyrings/deadsnakes.asc"
 
 
@@ -127,6 +128,16 @@ def _conda(version: Version, architecture: str, mirrors: Mirrors) -> PythonSetup
     )
 
 
+def header_packages(source: PythonSource | None, system: OperatingSystem) -> tuple[str, ...]:
+    """The packages with Python's headers; a Python from elsewhere provides them."""
+    if source is None or source.way not in _PACKAGED:
+        return ()
+    default = system.default_python is not None and source.python.release(2) == system.default_python.release(2)
+    purpose = "python-headers-default" if default else "python-headers-other"
+    version = str(source.python.release(2))
+    return data.packages(purpose, system, version=version, compact=version.replace(".", ""))
+
+
 def _path() -> Environment:
     return Environment({"PATH": f"{VENV}/bin:$PATH", "VIRTUAL_ENV": VENV})
 
@@ -146,6 +157,6 @@ def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, 
     return (BUILD_ARGUMENTS, _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version, mirrors))))
 
 
-def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:
+def pip_run(commands: tuple[str, ...], bind: tuple[str, ...] = (), ignore: tuple[str, ...] = (), why: str = "") -> Run:
     """A step that uses pip, with its cache and the secrets `ca` and `pip` available."""
     return Run(commands, caches=(PIP_CACHE,), secrets=SECRETS, bind=bind, ignore=ignore, why=why)

@@ -26,11 +26,12 @@ from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import OwnBase, base_notes, own_base
 from envkit.image.parts import Base, Recipe, Run, Stage, Step
+from envkit.image.project import context_files, for_python, missing, project_packages, requirements_step
 from envkit.image.python import PythonSetup, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
-from envkit.image.steps import WHEEL_LIBRARIES, locked_step, merged, pip_step, requirements_step
+from envkit.image.steps import WHEEL_LIBRARIES, locked_step, merged, pip_step
 from envkit.image.system import install
 from envkit.image.titles import image_name, image_title, no_digest
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
@@ -71,6 +72,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         )
     plan = for_image(plan, options, matrix)
     choice = plan.choice
+    options = for_python(options, choice)
     compiled = extensions(choice, options)
     if _official(choice, options):
         from envkit.image.official import official_recipe
@@ -104,10 +106,11 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
         compiled=tuple(one.requirement for one in compiled),
-        context=tuple(name for name in (options.lock, options.requirements) if name),
+        context=context_files(options),
         notes=(*_notes(plan, options, base, own), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
         of_the_image=options.of_the_image,
+        missing=missing(options.project, choice),
     )
 
 
@@ -282,6 +285,7 @@ def _final_steps(
         *_header_packages(choice, options, system, base, _named_base(options, matrix)),
         *(name for source in parts.sources for name in source.packages),
         *options.apt,
+        *project_packages(options.project, system, choice),
     ]
     steps: list[Step | None] = []
     if parts.python.early:
@@ -292,7 +296,7 @@ def _final_steps(
     steps += [locked_step(options.lock)] if options.lock else [pip_step(call, options) for call in parts.pip]
     steps += parts.wheels
     if options.requirements:
-        steps.append(requirements_step(options.requirements, mirrors))
+        steps.append(requirements_step(options, choice, mirrors))
     if wheel_libraries(parts.pip, choice):
         steps.append(WHEEL_LIBRARIES)
     steps += [step for source in parts.sources for step in source.steps]

@@ -8,10 +8,11 @@ from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Run, Step
+from envkit.image.project import project_packages, requirements_step
 from envkit.image.python import VENV, pip_run
 from envkit.image.system import install
+from envkit.solver.model import Choice
 from envkit.solver.pip_calls import PipInstall
-from envkit.tables.rows import OperatingSystem
 
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -33,16 +34,15 @@ def _alike(one: Run, other: Run) -> bool:
     return plain and one.caches == other.caches and one.secrets == other.secrets
 
 
-def own_steps(
-    calls: Iterable[PipInstall], options: ImageOptions, mirrors: Mirrors, system: OperatingSystem | None
-) -> tuple[Step, ...]:
+def own_steps(calls: Iterable[PipInstall], options: ImageOptions, mirrors: Mirrors, choice: Choice) -> tuple[Step, ...]:
     """The user's own packages on top of an image that already holds everything else."""
     steps: list[Step | None] = []
-    if options.apt and system is not None:
-        steps.append(install(system, options.apt, mirrors))
+    names = (*options.apt, *(project_packages(options.project, choice.os, choice) if choice.os is not None else ()))
+    if names and choice.os is not None:
+        steps.append(install(choice.os, names, mirrors))
     steps += [pip_step(call, options) for call in calls]
     if options.requirements:
-        steps.append(requirements_step(options.requirements, mirrors))
+        steps.append(requirements_step(options, choice, mirrors))
     return tuple(step for step in steps if step is not None)
 
 
@@ -74,11 +74,4 @@ def locked_step(file: str) -> Run:
     target = "/tmp/requirements.lock"
     command = f"python -m pip install --require-hashes --no-deps --requirement {target}"
     why = "Every package, with the hashes that the index had when the file was written."
-    return pip_run((command,), bind=f"{file}:{target}", ignore=("DL3059",), why=why)
-
-
-def requirements_step(file: str, mirrors: Mirrors) -> Run:
-    """What a requirements file of the build context names."""
-    target = "/tmp/requirements.txt"
-    index = "".join(f'{option} "{value}" ' for option, value in PipInstall((), index_url=mirrors.index_url).settings)
-    return pip_run((f"python -m pip install {index}--requirement {target}",), bind=f"{file}:{target}")
+    return pip_run((command,), bind=(f"{file}:{target}",), ignore=("DL3059",), why=why)

@@ -9,6 +9,7 @@ from envkit._startup.records import record
 from envkit.image.limits import refuse
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Arguments, Copy, Environment, Recipe, Run, Stage, Step
+from envkit.render.dockerfile import missing_lines
 from envkit.render.templating import template
 
 
@@ -39,6 +40,7 @@ def render_apptainer(recipe: Recipe) -> str:
     variables |= recipe.runtime.environment
     return template("dockerfiles", "apptainer.def.j2").render(
         recipe=recipe,
+        missing=missing_lines(recipe),
         sections=sections,
         entrypoint=shlex.join(recipe.runtime.entrypoint),  # a shell reads it here, and in a Dockerfile none
         variables={name: value.replace('"', '\\"') for name, value in variables.items()},
@@ -73,7 +75,7 @@ def _section(stage: Stage, by_name: dict[str, Stage]) -> Section:
     steps = [step for part in chain for step in part.steps]
     copies = tuple((copy.stage, copy.source, copy.target) for copy in _copies(steps))
     runs = [step for step in steps if isinstance(step, Run)]
-    context = tuple((part[0], part[2]) for part in (run.bind.partition(":") for run in runs if run.bind))
+    context = tuple((part[0], part[2]) for part in (bind.partition(":") for run in runs for bind in run.bind))
     commands: list[str] = []
     for step in steps:
         if isinstance(step, Environment):

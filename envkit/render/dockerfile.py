@@ -31,6 +31,7 @@ def header(recipe: Recipe) -> list[str]:
     """The comment lines on top: what the image holds, what its host needs, how to build and run it."""
     choice = recipe.plan.choice
     lines = [f"{recipe.title}. Written by envkit."]
+    lines += missing_lines(recipe)
     if recipe.runtime.environment:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
         lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit. It does not need CUDA itself.")
@@ -52,6 +53,12 @@ def header(recipe: Recipe) -> list[str]:
         "  a proxy:        --build-arg http_proxy=URL --build-arg https_proxy=URL",
     ]
     return lines
+
+
+def missing_lines(recipe: Recipe) -> list[str]:
+    """The comment lines on what a project asks for and the image does not install; none where it installs all."""
+    lines = [f"  {line}" for line in recipe.missing]
+    return ["NOT INSTALLED, although the project asks for it:", *lines] if lines else []
 
 
 def shared_memory(recipe: Recipe) -> str:

@@ -83,7 +83,7 @@ class Frontend:
     sources: tuple[str, ...]
 
 
-@table("image/needs.csv", "framework", "cuda")
+@table("image/needs.csv", "framework", "cuda", "versions")
 @record
 class Need:
     """What a framework's build needs next to CUDA: `packages` are purposes, `driver`: its import loads libcuda.
@@ -94,6 +94,7 @@ class Need:
 
     framework: str
     cuda: str | None
+    versions: str
     packages: tuple[str, ...]
     pip: tuple[str, ...]
     driver: bool
@@ -307,9 +308,14 @@ def frontend() -> str:
 
 def need(build: FrameworkBuild) -> Need | None:
     """What that build needs next to CUDA, or None."""
-    rows = [row for row in read(Need) if row.framework == build.framework]
-    narrow = [row for row in rows if row.cuda and build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda)]
-    return next(iter(narrow or [row for row in rows if not row.cuda]), None)
+    rows = [row for row in read(Need) if row.framework == build.framework and _is_for(row, build)]
+    return max(rows, key=lambda row: (bool(row.versions), bool(row.cuda)), default=None)
+
+
+def _is_for(row: Need, build: FrameworkBuild) -> bool:
+    if row.cuda and not (build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda)):
+        return False
+    return not row.versions or VersionSpec.parse(row.versions).holds(build.version)
 
 
 def smoke_test(framework: str) -> SmokeTest | None:

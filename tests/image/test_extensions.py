@@ -22,7 +22,11 @@ from envkit.tables.loader import read
 from tests.image.making import commands, hadolint, made, parsed, run
 
 _TORCH = "pytorch==2.6"
-_ADDRESSES = {"apex": "NVIDIA/apex@25.08", "detectron2": "facebookresearch/detectron2@v0.6"}
+_ADDRESSES = {
+    "apex": "NVIDIA/apex@25.08",
+    "detectron2": "facebookresearch/detectron2@v0.6",
+    "pytorch3d": "facebookresearch/pytorch3d@v0.7.8",
+}
 
 
 def _requirement(row: ExtensionBuild) -> str:

@@ -112,10 +112,15 @@ def test_a_silent_fall_to_the_cpu_fails_the_smoke_test(matrix: Matrix, tmp_path:
     script = "\n".join(made(matrix, "onnxruntime").smoke)
     providers = tmp_path / "onnxruntime/capi"
     providers.mkdir(parents=True)
-    (tmp_path / "onnxruntime/__init__.py").write_text("__version__ = '1.31.1'\n")
+    code = "__version__ = '1.31.1'\ndef get_available_providers():\n    return ['CUDAExecutionProvider']\n"
+    (tmp_path / "onnxruntime/__init__.py").write_text(code)
     run = ["sh", "-c", script.replace("python -c", f"PYTHONPATH={tmp_path} {sys.executable} -c")]
     assert subprocess.run(run, capture_output=True, text=True).stdout.endswith("smoke test passed\n")
     (providers / "libonnxruntime_providers_cuda.so").write_bytes(b"no library")
     failed = subprocess.run(run, capture_output=True, text=True)
     assert failed.returncode != 0 and "libonnxruntime_providers_cuda.so" in failed.stderr
     assert 'assert s.get_providers()[0] == "CUDAExecutionProvider"' in script
+    (providers / "libonnxruntime_providers_cuda.so").unlink()
+    (tmp_path / "onnxruntime/__init__.py").write_text(code.replace("CUDA", "CPU"))  # what installs over it leaves
+    failed = subprocess.run(run, capture_output=True, text=True)
+    assert failed.returncode != 0 and "a CPU build" in failed.stderr

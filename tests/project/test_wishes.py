@@ -105,7 +105,7 @@ def test_the_image_installs_what_a_project_without_a_list_names(written: Written
     )
     done = run("dockerfile", "--project", written({"pyproject.toml": PYPROJECT.format(names)}))
     assert '"pandas>=2,<3"' in done.stdout and '"requests[socks]"' in done.stdout
-    assert "demo-x" not in done.stdout and "tqdm" not in done.stdout
+    assert '"demo-x @ https://x.example/x.whl"' in done.stdout and "tqdm" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def _of_spec(text: str, line: int, places: Places) -> Iterator[Item | Unread | N
     """A spec, and the CUDA or the lack of it that the name of its build tells."""
     spec = text.replace(" ", "=", 1) if "=" not in text and "<" not in text and ">" not in text else text
     name = spec.partition("::")[2] or spec
-    one = item(spec.rstrip("=* "), line, places, index="conda")
+    one = item(spec.rstrip("=* ").removesuffix("."), line, places, index="conda")
     yield one
     build = name.split("=")[-1] if name.count("=") > 1 else ""
     if isinstance(one, Item) and build:
@@ -192,16 +192,25 @@ def read_pixi(document: Mapping[str, Any], lines: Lines, kind: str = "pixi.toml"
     channels = [str(one.get("channel", "") if isinstance(one, dict) else one) for one in entries(head.get("channels"))]
     found: list[Item | Unread | None] = []
     tables = {"": document, **{name: mapping(one) for name, one in mapping(document.get("feature")).items()}}
-    for group, table in tables.items():
+    always = _of_default(document)
+    for name, table in tables.items():
+        group = "" if name in always else name
         targets = mapping(table.get("target"))
         for part in (table, *(mapping(targets.get(name)) for name in _LINUX)):
             found += _conda_table(mapping(part.get("dependencies")), channels, lines, group)
             found += _pypi_table(mapping(part.get("pypi-dependencies")), document, lines, group)
     items, unread = sorted_out(found)
     floor = Version.find(str(_cuda_of(document)))
-    extras = tuple(name for name in tables if name)
+    extras = tuple(name for name in tables if name and name not in always)
     apart = () if floor else tuple(one for table in tables.values() for one in _undeclared(table, lines))
     return _with_python(Manifest(kind, items, unread, driver_cuda=floor, undeclared=apart, extras=extras))
+
+
+def _of_default(document: Mapping[str, Any]) -> set[str]:
+    """The features of the environment that pixi takes where none is named."""
+    default = mapping(document.get("environments")).get("default")
+    given = mapping(default)
+    return {str(name) for name in entries(given.get("features") if given else default)}
 
 
 def _undeclared(table: Mapping[str, Any], lines: Lines) -> Iterator[Unread]:

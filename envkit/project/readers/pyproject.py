@@ -22,11 +22,11 @@ def read(document: Mapping[str, Any], text: str) -> Manifest:
     lines = Lines(text)
     project, tool = mapping(document.get("project")), mapping(document.get("tool"))
     sources = dict(_sources(tool, lines))
-    chosen = _chosen(tool)
+    chosen, placed = _chosen(tool), _placed(tool)
     found: Found = []
     for group, requirements in _groups(project):
         for requirement in requirements:
-            found += _of_pep_621(requirement, group, lines, sources, chosen)
+            found += _of_pep_621(requirement, group, lines, sources, chosen, placed)
     found += _poetry(
         mapping(tool.get("poetry")), lines, sources, {normalized(one.package.name) for one in sorted_out(found)[0]}
     )
@@ -98,6 +98,7 @@ def _of_pep_621(
     lines: Lines,
     sources: Mapping[str, Source],
     chosen: Mapping[str, list[tuple[str, str, str]]],
+    placed: Mapping[str, str],
 ) -> Iterator[Item | Unread | None]:
     """A requirement line, once for each source that its tool is told to take for it."""
     if not isinstance(requirement, str):
@@ -105,7 +106,11 @@ def _of_pep_621(
     line = lines.quoted(requirement)
     text = _BRACKETS.sub(r"\1\2", requirement)  # torch (>=2.8.0)
     name = _REQUIREMENT_NAME.match(text)
-    picks = chosen.get(normalized(name[1]) if name else "", [])
+    known = normalized(name[1]) if name else ""
+    if known in placed:
+        yield from () if group else (Unread(line, placed[known]),)
+        return
+    picks = chosen.get(known, [])
     if not picks:
         places, index_line = places_for(name[1] if name else "", sources)
         yield item(text, line, places, written=requirement, group=group, index_line=index_line)
@@ -146,6 +151,25 @@ def _sources(tool: Mapping[str, Any], lines: Lines) -> Iterator[tuple[str, Sourc
                 str(one.get("name", "")),
                 Source(one["url"], lines.quoted(one["url"]), default=one.get("name") == "pypi"),
             )
+
+
+def _place(name: str, given: Mapping[str, Any]) -> str:
+    """What pip calls a package of a repository, an address, or a folder; '' for one of an index."""
+    if "git" in given:
+        tree = next((f"@{given[key]}" for key in ("rev", "tag", "branch") if key in given), "")
+        return f"{name} @ git+{given['git']}{tree}"
+    if "url" in given:
+        return f"{name} @ {given['url']}"
+    if "path" in given:
+        return f"./{str(given['path']).removeprefix('./')}"
+    return f"./{name}" if given.get("workspace") is True else ""
+
+
+def _placed(tool: Mapping[str, Any]) -> dict[str, str]:
+    """The packages that uv takes from elsewhere than an index, as pip calls them."""
+    sources = mapping(mapping(tool.get("uv")).get("sources")).items()
+    found = {normalized(name): _place(name, mapping(value)) for name, value in sources}
+    return {name: place for name, place in found.items() if place}
 
 
 def _chosen(tool: Mapping[str, Any]) -> dict[str, list[tuple[str, str, str]]]:
@@ -201,8 +225,9 @@ def _table(
             continue
         for one in entries(value):
             given = mapping(one)
-            if any(key in given for key in ("path", "git", "url")):
-                yield Unread(lines.key(name), name)
+            place = _place(name, given)
+            if place:
+                yield Unread(lines.key(name), place)
                 continue
             spec = caret(str(given.get("version", "") if given else one))
             extras = given.get("extras")
