@@ -138,7 +138,7 @@ def _compared(data: Matrix) -> Listing:
     from envkit.solver.compared import comparison
     from envkit.tables.browse import Listing
 
-    return Listing("frameworks", "Frameworks compared", _COMPARED, comparison(data))
+    return Listing("frameworks", "Frameworks", _COMPARED, comparison(data))
 
 
 def _filters(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
@@ -173,9 +173,9 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
     return _for_people(data, table, rows, shown, markdown=form == "markdown")
 
 
-def _legend(lines: Iterable[Iterable[str]]) -> str:
-    """What the marks in the cells mean, of those that occur."""
-    marks = {cell for line in lines for cell in line}
+def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
+    """What the marks in the cells mean, of those that are printed."""
+    marks = {cell for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden}
     meanings = [
         *(["? = unknown"] if "?" in marks else []),
         *(["blank or - = none"] if marks & {"", "-"} else []),
@@ -187,7 +187,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
     from envkit.base.wrap import WIDTH, hang
     from envkit.render.rows import cell_for_people, left_out, markdown_table, text_table
-    from envkit.tables.browse import cells, header_of, texts
+    from envkit.tables.browse import NONE, cells, header_of, texts
 
     numbers: dict[str, int] = {}
     names = [name for name in shown if name != "sources"]
@@ -196,18 +196,19 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         cited = [numbers.setdefault(key, len(numbers) + 1) for key in getattr(row, "sources", ())]
         marks = ",".join(map(str, sorted(cited)))
         facts = zip(cells(row, names), texts(row, names), strict=True)
-        lines.append([*("?" if value is None else cell_for_people(value, text) for value, text in facts), marks])
+        told = ("?" if value is None else cell_for_people(value, text) for value, text in facts)
+        lines.append([*("-" if text == NONE else text for text in told), marks])
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines)}"]
     hidden = [] if markdown else left_out(headers, lines, width)
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"]
     if hidden:
         told = (
-            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with --columns A,B, or show all "
-            "with --format csv."
+            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns A,B`, or show all "
+            "of them with `--format csv`."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:

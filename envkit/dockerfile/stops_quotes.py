@@ -35,7 +35,7 @@ def bounds_redirected(ground: Ground) -> Iterator[Finding]:
             Status.WARN,
             f"the shell writes into a file, as {text} stands without quotes: pip gets {name} alone",
             subject_of(line, text),
-            impact="The bound is lost, and the release that was installed before stays.",
+            impact="The version bound is lost, and the previously installed release stays.",
             remedy=Remedy(f"Write '{text}'."),
             sources=("posix-shell-redirection",),
         )

@@ -48,7 +48,7 @@ def hints(environment: Environment) -> list[Finding]:
 def test_a_hint_is_a_possible_warning_with_what_would_confirm_it(text: str) -> None:
     [hint] = hints(parse_text(text))
     assert (hint.id, hint.status, hint.confidence) == (CAUSE, Status.WARN, Confidence.POSSIBLE)
-    assert hint.title == f"This text reads like known reports of: {all_checks()[CAUSE].title}"
+    assert hint.title == f"The wording resembles known reports of: {all_checks()[CAUSE].title}"
     assert hint.remedy is not None
     assert hint.remedy.commands == ()
     assert f"envkit explain {CAUSE}" in hint.remedy.summary

@@ -160,7 +160,7 @@ def test_a_broken_check_reaches_the_headline() -> None:
 def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
     environment = parse_text("hello world\n")
     findings = run_checks(environment, Matrix.load(), all_checks().values())
-    assert doctor_text(environment, findings).startswith("?     envkit recognized nothing in this text")
+    assert doctor_text(environment, findings).startswith("?     envkit recognized nothing in the input")
     assert '<h1 class="unknown">' in doctor_html(environment, findings)
 
 

@@ -36,7 +36,7 @@ _LEFT_ALONE = Fault(
     layer=Layer.PLACE,
     rank=6,
     any_of=("containers.toolkit_config", "messages"),
-    fix="Set no-cgroups = false in NVIDIA's configuration, and restart the engine.",
+    fix="Set no-cgroups = false in the NVIDIA Container Toolkit's configuration, and restart the engine.",
     references=threads("NVIDIA/nvidia-container-toolkit#85", "microsoft/WSL#9962"),
 )
 def no_cgroups_with_rootful_engine(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

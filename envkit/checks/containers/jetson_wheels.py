@@ -35,10 +35,10 @@ def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wante
         return _from_vendor(environment, items, wheel, have)
     if framework == "pytorch" and items and (image := _image_of(environment)):
         return Remedy(
-            f"Use an image with a PyTorch for this board: {image} is one for L4T {board.get().major}. Start your own "
-            "command with it in place of the image that fails, with the same volumes; the command below prints True "
-            "and the GPU targets of its PyTorch. (autotag of jetson-containers would take a local image first, such as "
-            "the one that fails.)",
+            f"Use an image with PyTorch for this board: {image} is one for L4T {board.get().major}. Put it in your own "
+            "command in place of the image that fails, and keep the volumes; the command below prints True and the GPU "
+            "targets of its PyTorch. (The autotag script of jetson-containers prefers local images, such as the one "
+            "that fails.)",
             (run("docker", "run", "--rm", "--runtime", "nvidia", IMAGE(image), "python3", "-c", _SHOW),),
         )
     return remedy(

@@ -208,7 +208,7 @@ def _not_copied(environment: Environment) -> Outcome | None:
             impact="The driver's libraries reach the GPU only through libdxcore.so, so NVML and CUDA fail.",
             remedy=Remedy(
                 "The driver's folder on Windows (System32\\lxss\\lib) does not contain the DirectX libraries; WSL 2 "
-                "brings them itself. On the same host, in a WSL 2 distribution, pack /usr/lib/wsl/lib (it has "
+                "includes them itself. On the same host, in a WSL 2 distribution, pack /usr/lib/wsl/lib (it has "
                 "libdxcore.so, libd3d12.so and libd3d12core.so too), copy it into the guest at the same place, and run "
                 "the command there.",
                 (fixed("sudo ldconfig"),),
@@ -311,7 +311,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     layer=Layer.PLACE,
     rank=90,
     any_of=("system.machine_kind", "messages"),
-    fix="No action needed: use tegrastats.",
+    fix="No action is needed; use tegrastats instead.",
     references=threads("NVIDIA/nvidia-container-toolkit#1853"),
 )
 def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -31,7 +31,7 @@ def _newer(environment: Environment, matrix: Matrix) -> Remedy:
 
 _OLDER = Fault(
     "wsl-container-toolkit-too-old",
-    "The container toolkit is older than the Windows driver needs",
+    "The container toolkit is too old for the Windows driver",
     impact="The container lacks the newer driver's libnvdxgdmal.so.1: nvidia-smi works inside, but CUDA returns error "
     "500.",
     remedy=_newer,

@@ -40,9 +40,9 @@ _BY_GCC = (
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
 _DEAF = (
-    " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; it takes the gcc "
-    "and g++ that lie next to it, which the last commands put there as links (in the bin directory of your toolkit, if "
-    "that is not /usr/local/cuda). To undo it, delete the links."
+    " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; nvcc uses the gcc "
+    "and g++ in its own directory, where the last commands create links (in the bin directory of your toolkit, if that "
+    "is not /usr/local/cuda). To undo it, delete the links."
 )
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
@@ -64,7 +64,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
             f"Let nvcc use an older MSVC compiler (CUDA before {limit_of('cuda-with-later-msvc')} accepts toolsets of "
             f"Visual Studio 2022 up to {limit_of('msvc-of-older-cuda')}): in the Visual Studio Installer, under "
             f"Individual components, add MSVC v143 build tools v{limit_of('msvc-of-older-cuda')}. Then run these "
-            "commands in one Command Prompt (cmd, not PowerShell; replace Community by your edition), and "
+            "commands in one Command Prompt (cmd, not PowerShell; replace Community with your edition), and "
             "repeat the build there, in a fresh directory. The second is for CMake, whose Visual Studio "
             "generator chooses its compiler itself; to choose among "
             "several toolkits as well, append a comma and cuda= with the release "
@@ -336,7 +336,7 @@ def _of_gpu(
     if fault is _DROPPED:
         return fault.found(
             evidence,
-            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.called}",
             subject=gpu.subject,
             impact="Nothing that this toolkit compiles runs on that GPU.",
             remedy=Remedy(
@@ -346,7 +346,7 @@ def _of_gpu(
         )
     return fault.found(
         evidence,
-        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
+        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.called}",
         subject=gpu.subject,
         status=Status.WARN,
         impact="Builds for this GPU's own target stop; PTX for an older target still runs.",

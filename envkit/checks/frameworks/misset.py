@@ -33,9 +33,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
         name = named(wrong, "name") or named(wrong, "term") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
-            title=f"{name} is set in a way that this shell of Windows does not know",
-            impact="NAME=VALUE before a command is for Linux. set NAME=VALUE COMMAND on one line only sets the "
-            "variable, to all the rest of the line, and starts nothing.",
+            title=f"{name} is set in a way that this Windows shell does not support",
+            impact="NAME=VALUE before a command is for Linux. set NAME=VALUE COMMAND on one line sets the variable to "
+            "the whole rest of the line, and starts nothing.",
             remedy=Remedy(
                 f"Use two lines: in the Command Prompt (and Anaconda Prompt) set {name}=VALUE, without quotation marks "
                 f"around the value, and then the command. In PowerShell, the first line is $env:{name} = 'VALUE'. The "
@@ -49,7 +49,7 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
         yield fault.found(
             message_evidence(environment, wrong),
             title=f"{name} is set with blanks around the equals sign",
-            impact="The shell takes the name for a command, and the variable is not set.",
+            impact="The shell treats the name as a command, and the variable is not set.",
             remedy=Remedy(f"Write {name}=VALUE without blanks, in front of the command or after export."),
             status=Status.FAIL,
         )
@@ -74,7 +74,7 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             title=f"CUDA does not know {name}: the variable is called CUDA_VISIBLE_DEVICES",
             impact="Nothing reads it, so programs see all GPUs and use the first one.",
             remedy=Remedy(
-                "Write CUDA_VISIBLE_DEVICES wherever the other name stands, with the same value. Set it before the "
+                "Replace the other name with CUDA_VISIBLE_DEVICES everywhere, and keep the value. Set it before the "
                 "program first uses CUDA: in front of the command, or above the imports.",
                 (_FIRST,) if on_windows(environment) else (run("grep", "-rnw", NAME(name), "."),),
             ),

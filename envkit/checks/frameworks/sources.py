@@ -161,7 +161,7 @@ _NO_INDEX = Fault(
 )
 _NO_VIRTUAL_PACKAGE = Fault(
     "conda-sees-no-gpu",
-    "conda found no driver, so it may not choose a CUDA build",
+    "conda found no driver, so it avoids CUDA builds",
     impact="The solver rejects the CUDA builds or picks CPU builds.",
     remedy=_override,
 )
@@ -200,7 +200,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index", "uv-registry"):
         yield _NO_INDEX.found(
             message_evidence(environment, everything),
-            title="Packages that are not PyTorch's are looked up only in its index",
+            title="Packages other than PyTorch's are looked up only in PyTorch's index",
             remedy=_EXPLICIT,
         )
         return

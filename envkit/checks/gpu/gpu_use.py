@@ -334,7 +334,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
         display = Evidence(f"{gpu.subject} display_active", "yes", environment.gpus.source)
         yield _DESKTOP.found(
             [display, known(environment, "system.display_server")],
-            title=f"A desktop runs on {gpu.title}",
+            title=f"A desktop runs on {gpu.called}",
             subject=gpu.subject,
         )
     if taken:

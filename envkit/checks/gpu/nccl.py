@@ -62,10 +62,10 @@ def _over_rdma(environment: Environment) -> Remedy | None:
 
 
 _BY_ADDRESS = (
-    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and what it leaves on some node has no address that the other "
-    "nodes reach. On every node, find the interface with the node's address, which is mostly the one of the default "
-    "route (the commands show both), and name it instead, where the variable is set now: NCCL_SOCKET_IFNAME=NAME, "
-    "without ^. If its name differs between nodes, list all of them, separated by commas."
+    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and on some node, none of the interfaces that it leaves has an "
+    "address that the other nodes can reach. On every node, find the interface that has the node's address, usually "
+    "that of the default route (the commands show both), and specify it instead, where the variable is set now: "
+    "NCCL_SOCKET_IFNAME=NAME, without ^. If its name differs between nodes, list all of them, separated by commas."
 )
 
 

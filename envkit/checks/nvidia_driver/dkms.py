@@ -87,8 +87,8 @@ def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
         f"The compiler's error shows that the sources of {which} do not fit this kernel: what they call has changed in "
         "it since, so another compiler or a second try does not help. Boot an older kernel, from before the change, "
         "and keep it (the second command lists those that are installed; a fresh installation may have to install "
-        "one), or install a newer release of the driver, or a patch of it that is made for this kernel: one for "
-        f"another kernel does not do.{of_guests if version and 'vgpu' in errors[0].text else ''}",
+        "one), or install a newer release of the driver, or a patch for it that is made for this kernel; one for a "
+        f"different kernel does not work.{of_guests if version and 'vgpu' in errors[0].text else ''}",
         (fixed("uname -r"), fixed("ls -l /lib/modules")),
     )
 

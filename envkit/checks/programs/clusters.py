@@ -23,7 +23,7 @@ def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, _UNKNOWN, "cpu-job"):
         return Remedy(
             "This refusal comes from a filter of the site, which takes the job for one without GPUs: it looks only at "
-            "GPUs per node, and --gpus=N asks for them per job. Replace that line by #SBATCH --gpus-per-node=N (or "
+            "GPUs per node, and --gpus=N asks for them per job. Replace that line with #SBATCH --gpus-per-node=N (or "
             "--gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs the "
             "partition has, and test the script without running it. If it is refused again, the site's guide says how "
             "it wants them.",
@@ -43,7 +43,7 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, _MISLISTED, "no-nvml-built", "told-no-nvml-plugin"):
         return Remedy(
             "This build of Slurm has no plugin for NVML (gpu_nvml.so), so AutoDetect=nvml finds nothing; the driver is "
-            "not at fault. Either list the GPUs yourself: in gres.conf, replace AutoDetect=nvml by a line such as "
+            "not at fault. Either list the GPUs yourself: in gres.conf, replace AutoDetect=nvml with a line such as "
             "NodeName=NODE Name=gpu File=/dev/nvidia[0-3], with Type= where slurm.conf has one. Or build Slurm's "
             "packages on a machine with NVML's header and library (the CUDA toolkit has them; configure "
             "--with-nvml=DIRECTORY, rpmbuild --with nvml), install them on the nodes, and hold them, since an update "

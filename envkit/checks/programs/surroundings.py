@@ -52,7 +52,7 @@ told_by_program(
         impact="The build finds no headers of the libraries that the project brings along (CUTLASS, fmt, pybind11).",
         remedy="A ZIP download, or a clone without --recursive, leaves their folders empty. Fetch them in the clone "
         "(git submodule update --init --recursive), delete the build folder, and build again. Replace a ZIP download "
-        "by a clone.",
+        "with a clone.",
         steps=(fixed("git submodule update --init --recursive"),),
     ),
     doc="""The folders of a project's submodules have contents.
@@ -66,10 +66,10 @@ told_by_program(
 told_by_program(
     Fault(
         "path-not-ascii",
-        "A compiler cannot open a path with characters outside ASCII",
+        "A compiler cannot open a path with non-ASCII characters",
         impact="NVRTC, nvcc, or cl stops at its input file: kernels that are compiled when they are first used fail, "
         "while everything precompiled works.",
-        remedy="Let temporary files and caches be in a folder with an ASCII name: set TEMP, TMP, and for CuPy "
+        remedy="Move temporary files and caches to a folder with an ASCII name: set TEMP, TMP, and for CuPy "
         "CUPY_CACHE_DIR to one such as C:\\temp, and open a new terminal. If the program itself or its Python is in "
         "such a folder, move them as well. Reinstalling CUDA changes nothing.",
     ),
@@ -88,8 +88,8 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
     """In WSL, the folder of the driver has no other libraries in it."""
     if seen(environment, _NIX, "wsl-smi"):
         return Remedy(
-            "The file that is missing is not nvidia-smi but the loader that it names, which NixOS has nowhere: Windows "
-            "brings nvidia-smi as a program for other distributions. In the configuration of NixOS, set "
+            "The missing file is not nvidia-smi but the loader that it needs, which NixOS does not have: the "
+            "nvidia-smi that comes with Windows is built for other distributions. In the NixOS configuration, set "
             "wsl.useWindowsDriver = true; and programs.nix-ld.enable = true;, run nixos-rebuild switch, and log in "
             "again. Then nvidia-smi runs with the WSL folder in the list of nix-ld, as below. Programs from nixpkgs do "
             "not need nvidia-smi: they take the driver from the same folder in LD_LIBRARY_PATH. No driver has to be "
@@ -119,7 +119,7 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
 told_by_program(
     Fault(
         _NIX,
-        "Nix and the driver's files do not find each other",
+        "Programs from Nix and the driver's files do not find each other",
         impact="A program from Nix reports a missing libcuda.so.1 or a driver that is too old, while other programs "
         "use the GPU; or, on NixOS in WSL, the driver's own nvidia-smi does not start.",
         remedy=_through_nixgl,
@@ -171,8 +171,8 @@ def _without_cache(environment: Environment, matrix: Matrix) -> Remedy:
             f"your user name behind it. {after}"
         )
     return Remedy(
-        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR "
-        f"names), and torchinductor_ with your name behind it in /tmp. {after}",
+        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or the directory in "
+        f"TRITON_CACHE_DIR), and /tmp/torchinductor_USER (USER is your user name). {after}",
         steps(environment, "drop-compiled"),
     )
 
@@ -185,7 +185,7 @@ told_by_program(
         remedy=_without_cache,
     ),
     fix="Delete Triton's cache and that of PyTorch's compiler.",
-    doc="""The launchers in Triton's cache are of the Python and the Triton that load them.
+    doc="""The launchers in Triton's cache were compiled for the Python and the Triton that load them.
 
     Triton compiles a small C module for each kernel and keeps it in the user's folder, where every Python finds it. One
     that was made for another Python, or by an old Triton, is loaded again after an update.

@@ -27,11 +27,11 @@ _BY_CODE = {
     "22": "Somebody disabled the device: enable it in Device Manager (right-click > Enable device). If it disables "
     "itself, {reinstall}.",
     "28": "No driver is installed for the card: install the current one from nvidia.com/drivers.",
-    "31": "Windows could not load the driver: restart once, and if it stays, {reinstall}. Modified drivers and ones "
-    "for another card end like this.",
-    "43": "The driver stopped the card. Restart with the power off for a minute, then {reinstall}. If it stays with "
-    "a clean driver, try the card in another slot or computer: modified firmware, overclocking, and defects end "
-    "like this.",
+    "31": "Windows could not load the driver: restart once, and if that does not help, {reinstall}. Modified drivers "
+    "and drivers for a different card cause this.",
+    "43": "The driver stopped the card. Restart with the power off for a minute, then {reinstall}. If the error "
+    "persists with a clean driver, try the card in another slot or computer: modified firmware, overclocking, and "
+    "defects cause this.",
     "52": "Windows does not accept the driver's signature: it is modified, or for another edition. Install the "
     "original driver from nvidia.com/drivers.",
 }
@@ -113,7 +113,7 @@ told_by_program(
     Fault(
         "windows-driver-refused",
         "NVIDIA's installer for Windows refuses this driver",
-        impact="The driver that was there before stays, or none.",
+        impact="The previous driver, if any, stays in place.",
         remedy="Choose the driver on nvidia.com/drivers by the exact card, and by the edition and release of Windows "
         "(a DCH driver for Windows 10 and 11, a data-center driver for Tesla cards). Install pending updates and "
         "restart, so that no other installation is active, switch antivirus programs off for the moment, and remove "
