@@ -176,9 +176,10 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
     """What the marks in the cells mean, of those that are printed."""
     marks = {cell for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden}
+    none = [word for mark, word in (("", "blank"), ("-", "-")) if mark in marks]
     meanings = [
         *(["? = unknown"] if "?" in marks else []),
-        *(["blank or - = none"] if marks & {"", "-"} else []),
+        *([f"{' or '.join(none)} = none"] if none else []),
     ]
     return f" ({'; '.join(meanings)})" if meanings else ""
 
@@ -196,8 +197,8 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         cited = [numbers.setdefault(key, len(numbers) + 1) for key in getattr(row, "sources", ())]
         marks = ",".join(map(str, sorted(cited)))
         facts = zip(cells(row, names), texts(row, names), strict=True)
-        told = ("?" if value is None else cell_for_people(value, text) for value, text in facts)
-        lines.append([*("-" if text == NONE else text for text in told), marks])
+        given = ("?" if value is None else cell_for_people(value, text) for value, text in facts)
+        lines.append([*("-" if text == NONE else text for text in given), marks])
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]

@@ -24,7 +24,9 @@ WIDTH = 80
 # What is known of an image, and says nothing of whether what is installed works.
 _ONLY_KNOWN = frozenset({"image.python-of-pip", "image.framework-in-base", "image.archive-gone"})
 _LABELS = {Status.FAIL: "ERROR", Status.WARN: "WARN", Status.UNKNOWN: "UNKNOWN"}
-_PLAIN = frozenset("a an all every images it no nothing only standard support the there this which whether".split())
+_PLAIN = frozenset(
+    {"a", "an", "all", "every", "images", "it", "no", "only", "standard", "support", "the", "there", "this"}
+)
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 
