@@ -77,10 +77,10 @@ def _wheel_of(environment: Environment, name: str, have: Version | None) -> Jets
 
 def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel, have: Version | None) -> Remedy:
     """The wheel by its address: the index has none for these boards."""
-    changed = f" NVIDIA has none of {have} for it." if have not in (None, wheel.version) else ""
+    changed = f" NVIDIA has no build of PyTorch {have} for it." if have not in (None, wheel.version) else ""
     python = items[0].python if items else named_python(environment)
     own = python.version.release(2) if python.version is not None else wheel.python
-    other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
+    other = "" if own == wheel.python else f" It is for the board's own Python, {wheel.python}, not for {own}."
     executable = "/usr/bin/python3" if other else python.executable or "python3"
     return remedy(
         environment,

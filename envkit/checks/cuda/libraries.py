@@ -185,8 +185,8 @@ _OLD_LINKER = Fault(
 _SHADOWED = Fault(
     "ld-library-path-shadows-wheels",
     "A different CUDA library was loaded instead of the one bundled with the wheel",
-    impact="The framework was not tested with that version of the library: this causes symbol errors and cuDNN version "
-    "mismatches.",
+    impact="The framework was not tested with that version of the library, which causes symbol errors and cuDNN "
+    "version mismatches.",
     remedy=_own_libraries,
     status=Status.WARN,
 )

@@ -98,9 +98,10 @@ def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
     packages = (f"tensorflow=={wanted}", f"protobuf<{limit('protobuf-of-new-code')}")  # which it does not bound
     ranges = series([f"{first}" if first == last else f"{first} to {last}" for first, last in spans], "or")
     return Remedy(
-        f"{library} is a file of CUDA {ranges}, and CUDA {cuda} has none of that name: this TensorFlow is built for "
-        f"another CUDA. Install a release that is built for CUDA {cuda}: TensorFlow {lines[0]} to {lines[-1]} are "
-        f"(this is the nearest; cuDNN has to fit, too). Or install CUDA {spans[-1][1]} next to the other.",
+        f"{library} belongs to CUDA {ranges}, and CUDA {cuda} has no file with that name: this TensorFlow was built "
+        f"for a different CUDA release. Install one that was built for CUDA {cuda}: TensorFlow {lines[0]} to "
+        f"{lines[-1]} were (the command installs the nearest; cuDNN must match, too). Or install CUDA {spans[-1][1]} "
+        "next to the other one.",
         (pip(named_python(environment), "install", *map(REQUIREMENT, packages)),),
     )
 
