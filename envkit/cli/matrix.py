@@ -173,11 +173,25 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
     return _for_people(data, table, rows, shown, markdown=form == "markdown")
 
 
+_ABBREVIATED = {  # headers that say too little
+    "CC": "compute capability",
+    "GB": "memory",
+    "GB/s": "memory bandwidth",
+    "TFLOPS": "FP32 rate",
+    "W": "power draw",
+}
+
+
 def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
     """What the marks in the cells mean, of those that are printed."""
     marks = {cell for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden}
     none = [word for mark, word in (("", "blank"), ("-", "-")) if mark in marks]
     meanings = [
+        *(
+            f"{header} = {_ABBREVIATED[header]}"
+            for header in headers
+            if header in _ABBREVIATED and header not in hidden
+        ),
         *(["? = unknown"] if "?" in marks else []),
         *([f"{' or '.join(none)} = none"] if none else []),
     ]
@@ -205,7 +219,8 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
     hidden = [] if markdown else left_out(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"]
+    count = f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"
+    parts = [body, count if markdown else "\n".join(hang("", count, width or WIDTH))]
     if hidden:
         told = (
             f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns A,B`, or show all "

@@ -78,7 +78,7 @@ _WEBUI = 'File "/home/user/stable-diffusion-webui/venv/lib/python3.10/site-packa
             "Could not load dynamic library 'libcusolver.so.11'; dlerror: libcusolver.so.11. CUDA is 11.2.\n",
             "tf-cannot-dlopen",
             "",
-            "is a file of CUDA",
+            "belongs to CUDA",
         ),
         # the extension that the message names, compiled against this torch
         (

@@ -66,7 +66,7 @@ def test_the_verdict_is_neither_health_nor_the_hint(text: str) -> None:
     printed = doctor_text(environment, findings)
     assert "No problems found" not in printed
     assert "Nothing is broken" not in printed
-    assert "reads like known reports" in printed
+    assert "The wording resembles known reports" in printed
 
 
 def test_facts_that_were_saved_give_the_same_hint() -> None:

@@ -142,7 +142,7 @@ def test_jax_says_which_cudnn_it_was_compiled_with() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("numba==0.56.4", "0.57 is the first for CUDA 12"),
+        ("numba==0.56.4", "0.57 is the first release for CUDA 12"),
         ("dgl", r"https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"),
         ("torch-scatter", "https://data.pyg.org/whl/torch-2.4.0+cu124.html"),
         ("triton", "triton-windows"),
