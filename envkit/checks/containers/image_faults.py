@@ -48,7 +48,7 @@ BASE_UNKNOWN = image_fault(
     doc="""The name of each base image is complete, and its tag is in envkit's data.
 
     Nothing built on an unknown image can be checked, because neither its CUDA nor its Python is known. A FROM whose
-    argument has no default stops the build where nobody passes --build-arg.""",
+    argument has no default stops the build if --build-arg is not passed.""",
     fix="Give the build argument a default, or use a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )

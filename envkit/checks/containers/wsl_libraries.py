@@ -51,8 +51,8 @@ _OLDER = Fault(
 def wsl_container_toolkit_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Containers on Windows get all libraries that the Windows driver needs.
 
-    Windows drivers from branch 555 on need libnvdxgdmal.so.1. A toolkit that does not know it leaves it out, and CUDA
-    returns error 500 ("named symbol not found").
+    Windows drivers from branch 555 on need libnvdxgdmal.so.1. A toolkit that does not know this library leaves it out,
+    and CUDA returns error 500 ("named symbol not found").
     """
     if reported := _OLDER.reported(environment):
         yield reported

@@ -183,7 +183,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The nvcc that PyTorch would use to build extensions has the same CUDA major version as PyTorch.
 
-    With a different major version, every extension build stops; a different minor version only causes a warning.
+    With a different major version, every extension build fails; a different minor version only causes a warning.
     Neither affects prebuilt wheels.
     """
     place = build_nvcc(environment)

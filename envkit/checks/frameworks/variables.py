@@ -88,7 +88,7 @@ _ORDER = Fault(
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No variable that makes CUDA slow, verbose, or synchronous was left set.
 
-    None names a wrong library, is misspelled, or was set in the way of another shell.
+    No variable names the wrong library, is misspelled, or is set in the syntax of another shell.
     """
     wrong = list(misset(environment, _LEFT_ON))
     yield from wrong

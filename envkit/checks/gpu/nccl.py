@@ -292,7 +292,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=73,
     any_of=("system.infiniband_devices", "messages"),
     explained_by=("driver-module-not-loaded",),
-    fix="Load the module nvidia-peermem, or nv_peer_mem beside a driver that has none.",
+    fix="Load the module nvidia-peermem, or nv_peer_mem if the driver does not include it.",
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

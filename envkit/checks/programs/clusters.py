@@ -92,7 +92,7 @@ told_by_program(
 told_by_program(
     Fault(
         "kubernetes-mig-layout",
-        "The MIG instances on a Kubernetes node do not fit the device plugin's MIG strategy",
+        "The MIG instances on a Kubernetes node do not match the device plugin's MIG strategy",
         impact="The device plugin stops or labels the node as invalid, so that pods are given no GPU.",
         remedy="The strategy `single` needs MIG on all GPUs of the node, cut into instances of one profile; `mixed` "
         "allows several profiles, and pods then request nvidia.com/mig-<profile>. Either apply one profile to the "
@@ -113,7 +113,7 @@ told_by_program(
 told_by_program(
     Fault(
         "mig-change-refused",
-        "MIG mode or its instances cannot be changed as they are",
+        "MIG mode or MIG instances cannot be changed in their current state",
         impact="The GPU keeps its old mode and instances.",
         remedy="A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
         "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The first "
@@ -156,7 +156,7 @@ told_by_program(
 told_by_program(
     Fault(
         "dcgm-not-reachable",
-        "DCGM's host engine does not run, or cannot read the GPUs",
+        "DCGM's host engine is not running, or cannot read the GPUs",
         impact="dcgmi, dcgm-exporter, and what is built on them show nothing; programs that compute are not affected.",
         remedy="Start the host engine, and read its log. If its library is missing, install datacenter-gpu-manager for "
         "the CUDA release of the driver. If only the profiling module fails, another program holds the counters (a "
@@ -169,7 +169,7 @@ told_by_program(
         ),
         status=Status.WARN,
     ),
-    doc="""DCGM's host engine runs where dcgmi or an exporter asks it.
+    doc="""DCGM's host engine is running where dcgmi or an exporter connects to it.
 
     dcgmi talks to nv-hostengine on port 5555; the exporter starts one itself if its library can be loaded.
     """,
@@ -211,7 +211,7 @@ told_by_program(
     fix="List each GPU once: AutoDetect=nvml alone, or lines with their device files.",
     doc="""gres.conf names each GPU of the node once, with its device file or by AutoDetect.
 
-    Duplicate records end slurmd; a GPU without a file cannot be given to a job alone.
+    Duplicate records stop slurmd; a GPU without a file cannot be assigned to a job individually.
     """,
     rank=46,
     explained_by=("device-nodes-missing", "gpu-count-mismatch"),

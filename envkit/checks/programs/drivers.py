@@ -102,7 +102,7 @@ told_by_program(
         steps=(fixed("nvidia-smi"), fixed("ls /run/nvidia/driver"), fixed("kubectl get pods -A -o wide")),
     ),
     fix="Let the operator use the host's driver (driver.enabled=false), or set root to / in config.toml.",
-    doc="""The container runtime's configuration names the directory in which the driver is.
+    doc="""The container runtime's configuration names the directory that contains the driver.
 
     The GPU operator writes the directory of its own driver container into it. On a node whose driver is installed on
     the host, nothing is there.
@@ -170,8 +170,8 @@ told_by_program(
     fix="Add the repository that has the package, or install one that is offered.",
     doc="""A package of the driver, the container toolkit, or CUDA is in a repository that the system uses.
 
-    Distributions have some driver branches, none has the container toolkit in its own lists, and NVIDIA's repositories
-    have packages only for the releases that they name.
+    Distributions offer some driver branches, none offers the container toolkit in its own repositories, and NVIDIA's
+    repositories have packages only for the releases that they name.
     """,
     rank=45,
     explained_by=("repository-key-replaced",),

@@ -76,7 +76,7 @@ told_by_program(
     doc="""The compilers can open the folders for their temporary files.
 
     On Windows, the temporary folder has the user's name in it. NVRTC reads a path in the system's code page and not
-    as UTF-8, so that a name in Chinese, Cyrillic, or with accents becomes another one.
+    as UTF-8, so a name in Chinese or Cyrillic, or with accents, is read as a different one.
     """,
     rank=50,
     references=threads("hashcat/hashcat#4885", "cupy/cupy#7581", "JDAI-CV/CoTNet#7", "laekov/fastmoe#95"),
@@ -127,7 +127,7 @@ told_by_program(
     fix="Start the program through nixGL or nix-gl-host; in WSL, with /usr/lib/wsl/lib in LD_LIBRARY_PATH.",
     doc="""A program that was installed by Nix on another distribution finds the driver's libraries.
 
-    The driver has to match the running kernel module, so that Nix cannot bring it along.
+    The driver has to match the running kernel module, so Nix cannot provide it.
     """,
     rank=51,
     references=threads("NixOS/nix#725", "NixOS/nixpkgs#127329"),
@@ -146,9 +146,8 @@ told_by_program(
     fix="Upgrade NVIDIA's container packages, or go back to the Docker release that worked.",
     doc="""The container runtime knows every system call in Docker's default filter.
 
-    Docker updates add calls to the filter. Older releases of NVIDIA's runtime bring a runc of their own, which refuses
-    a call that it does not know.
-    """,
+    Docker updates add calls to the filter. Older releases of NVIDIA's runtime include their own runc, which rejects
+    calls that it does not know. """,
     rank=52,
     explained_by=("jetson-container-of-other-release",),
     references=threads("dusty-nv/jetson-containers#115", "containerd/containerd#6203"),
@@ -196,7 +195,7 @@ told_by_program(
 told_by_program(
     Fault(
         "nix-package-without-cuda",
-        "A package of nixpkgs was built without CUDA",
+        "A package from nixpkgs was built without CUDA",
         impact="The program uses the CPU, although the driver works and its libraries are found.",
         remedy=WITH_CUDA,
     ),

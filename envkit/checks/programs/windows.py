@@ -83,7 +83,7 @@ told_by_program(
         impact="nvidia-smi, CUDA, and WSL do not find the GPU.",
         remedy=_by_code,
     ),
-    fix="Do what the code in Device Manager asks for; most often a clean reinstallation of the driver.",
+    fix="Do what the code in Device Manager asks for; most often, that is a clean reinstallation of the driver.",
     doc="""Device Manager shows no error code for the GPU.
 
     A code says why Windows does not use the device: 43 and 10 that the card or its driver failed, 31 and 52 that the
@@ -103,8 +103,8 @@ told_by_program(
     fix="Shorten the kernels, or raise TdrDelay on Windows; on Linux, use a GPU without a display.",
     doc="""Every kernel on a GPU with a display ends within the time that the system allows.
 
-    Windows allows two seconds by default (TDR), and the Linux driver some seconds with a desktop on the GPU. The error
-    is cudaErrorLaunchTimeout (702).
+    Windows allows two seconds by default (TDR), and the Linux driver allows a few seconds if a desktop runs on the GPU.
+    The error is cudaErrorLaunchTimeout (702).
     """,
     rank=42,
     references=threads("numba/numba#9381", "rogerallen/raytracinginoneweekendincuda#7"),
@@ -116,7 +116,7 @@ told_by_program(
         impact="The previous driver, if any, stays in place.",
         remedy="Choose the driver on nvidia.com/drivers by the exact card, and by the edition and release of Windows "
         "(a DCH driver for Windows 10 and 11, a data-center driver for Tesla cards). Install pending updates and "
-        "restart, so that no other installation is active, switch antivirus programs off for the moment, and remove "
+        "restart, so that no other installation is active, turn antivirus programs off temporarily, and remove "
         "the old driver with DDU in safe mode if it fails again.",
     ),
     doc="""NVIDIA's installer accepts the driver for this card and this Windows.
