@@ -211,11 +211,11 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
     if project.requirements and image.requirements is None:
         compiled = project.wishes.compiled if not (image.official or image.lock) else ()
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
-        say(f"Note: the image installs {project.requirements}; keep it next to the Dockerfile.")
+        say(f"Note: The image installs {project.requirements}; keep it next to the Dockerfile.")
     elif not project.requirements:
         image = replace(image, pip=(*image.pip, *project.wishes.other))
     if project.wishes.left_out and not project.requirements:
-        say(f"Note: not in the image: {shown(', '.join(project.wishes.left_out[:_NAMED]))}.")
+        say(f"Note: Not in the image: {shown(', '.join(project.wishes.left_out[:_NAMED]))}.")
     return replace(options, image=image)
 
 

@@ -127,7 +127,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
         f"CUDA {toolkit.version} does not officially support {system.title} (only "
-        f"{', '.join(map(os_title, listed[:6]))}{' and others' if len(listed) > 6 else ''}): the runfile usually "
+        f"{', '.join(map(os_title, listed[:6]))}{', and others' if len(listed) > 6 else ''}): the runfile usually "
         f"installs with --override, but the vendor did not test it{_instead(system, toolkit, toolkits)}"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)

@@ -25,7 +25,7 @@ WIDTH = 80
 _ONLY_KNOWN = frozenset({"image.python-of-pip", "image.framework-in-base", "image.archive-gone"})
 _LABELS = {Status.FAIL: "ERROR", Status.WARN: "WARN", Status.UNKNOWN: "UNKNOWN"}
 _PLAIN = frozenset(
-    {"a", "an", "all", "every", "images", "it", "no", "only", "standard", "support", "the", "there", "this"}
+    {"a", "an", "all", "driver", "every", "images", "it", "no", "only", "standard", "support", "the", "there", "this"}
 )
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 

@@ -140,7 +140,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     if choice.minimum_driver is not None:
         last = request.last_driver_branch
         most = f", up to branch {last}" if last is not None else ""
-        why = f" (the first for {choice.first_driver_of})" if choice.first_driver_of else ""
+        why = f" (the first for the {choice.first_driver_of})" if choice.first_driver_of else ""
         image = _image_driver(choice, request)
         yield "Driver", f"{choice.minimum_driver} or newer{most}{why}{image}"
     targets = plan_targets(request, choice)

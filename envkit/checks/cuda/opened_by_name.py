@@ -107,9 +107,9 @@ def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
 
 
 _NEWER_JAX = (
-    " Or use a newer JAX, which brings its libraries as wheels (pip install -U 'jax[cuda12]'), if the program accepts "
-    "it. In a hosted notebook (Colab, Kaggle), whose CUDA cannot be chosen, that is the way: take the current version "
-    "of the notebook."
+    " Or use a newer JAX, which includes its libraries as wheels (pip install -U 'jax[cuda12]'), if the program "
+    "accepts it. In a hosted notebook (Colab, Kaggle), where you cannot choose the CUDA release, use the current "
+    "version of the notebook instead."
 )
 
 

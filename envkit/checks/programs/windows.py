@@ -48,7 +48,7 @@ def _by_code(environment: Environment, matrix: Matrix) -> Remedy:
 _TDR = "HKLM\\System\\CurrentControlSet\\Control\\GraphicsDrivers"
 _SHORTER = (
     "Smaller batches or tiles make each kernel shorter, as does an option of the program that splits them (bfactor 6 "
-    "or more and fewer threads in xmr-stak). If it happens with short kernels too, remove overclocking."
+    "or more and fewer threads in xmr-stak). If it happens with short kernels, too, undo any overclocking."
 )
 
 
