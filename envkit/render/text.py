@@ -235,7 +235,7 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
         return [*lines, ""]
     for (id, finding_title), names in subjects.items():  # noqa: A001 - the field's own word in reports
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        subject = f" [{names[0]}{more}]" if names[0] else ""
+        subject = f" [{names[0]}{more}]" if names[0] and names[0] not in finding_title else ""
         wrapped = page.wrap(f"{id}: {finding_title}{subject}", " " * 8)
         lines += [f"  {page.status(status)} {wrapped[0].strip()}", *wrapped[1:]]
     return [*lines, ""]

@@ -28,5 +28,5 @@ def test_what_is_tied_to_torch_and_not_planned_is_named(tmp_path: Path) -> None:
     )
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     done = envkit("dockerfile", "--project", str(tmp_path), "--target", "any", "--gpu", "GeForce RTX 4090")
-    assert done.returncode == 0 and "not in the image: vllm==0.6.3." in done.stderr
+    assert done.returncode == 0 and "Not in the image: vllm==0.6.3." in done.stderr
     assert "vllm" not in done.stdout and "torchvision" in done.stdout

@@ -106,7 +106,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         )
     elif not requirement:
         yield (
-            skip("no container image here declares a driver requirement")
+            skip("no container image in use declares a driver requirement")
             if environment.variables.known
             else unknown(unseen(environment, "the environment variables"))
         )

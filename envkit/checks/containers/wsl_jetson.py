@@ -191,7 +191,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is present", evidence=[known(environment, "driver.libraries", CUDA)])
     elif works:
-        yield ok("the Windows driver answers", evidence=[known(environment, "gpus", "listed")])
+        yield ok("the Windows driver responds", evidence=[known(environment, "gpus", "listed")])
     else:
         yield unknown(
             "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]

@@ -387,7 +387,7 @@ def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterato
         evidence.append(known(environment, "nvcc", str(environment.nvcc.get().version)))
     for item in installs(environment):
         if item.framework.cuda is not None:
-            parts.append(f"{item.framework.package} includes or needs CUDA {item.framework.cuda}")
+            parts.append(f"{item.framework.package} is built for CUDA {item.framework.cuda}")
             evidence.append(item.evidence("cuda", item.framework.cuda))
     if len(parts) < 2:
         yield skip("there are fewer than two CUDA versions to compare", evidence=evidence)

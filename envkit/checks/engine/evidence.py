@@ -106,7 +106,7 @@ def unseen(environment: Environment, what: str) -> str:
     """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
     if not environment.pasted:
         return f"envkit did not probe {what}"
-    return f"{NOT_SHOWN}{what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
+    return f"{NOT_SHOWN}{what.replace('the ', 'the full ') if what in map(named_fact, EXCERPTS) else what}"
 
 
 def named_fact(path: str) -> str:

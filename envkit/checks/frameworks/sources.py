@@ -226,7 +226,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
         return
     cuda = [item for item in installs(environment) if item.framework.cuda is not None]
     if cuda:
-        yield ok("a build for CUDA was found", evidence=[cuda[0].evidence("cuda", cuda[0].framework.cuda)])
+        yield ok("a CUDA build is installed", evidence=[cuda[0].evidence("cuda", cuda[0].framework.cuda)])
     elif asked:
         yield skip("the index exists", evidence=message_evidence(environment, asked))
 

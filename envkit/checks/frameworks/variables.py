@@ -132,7 +132,10 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
     if len(names) < 2:
-        yield skip("all GPUs are the same model", evidence=[known(environment, "gpus", ", ".join(names) or "none")])
+        yield skip(
+            "there is only one GPU" if len(gpus) == 1 else "all GPUs are the same model",
+            evidence=[known(environment, "gpus", ", ".join(names) or "none")],
+        )
         return
     listing = [
         Evidence(f"gpus[{gpu.index}]", f"{gpu.name} {gpu.pci_address}".strip(), environment.gpus.source) for gpu in gpus

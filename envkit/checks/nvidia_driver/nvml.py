@@ -308,7 +308,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif reported := _NO_ANSWER.reported(environment):
         yield reported
     elif nvml_asked(environment) or smi_answered(environment):
-        yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
+        yield ok("the driver responds", evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
     else:
