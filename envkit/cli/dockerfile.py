@@ -115,7 +115,7 @@ Examples:
     "target_format",
     type=click.Choice((*FORMATS, *formats())),
     metavar="NAME",
-    help=f"Output format: {', '.join(FORMATS)}; with --check, of the report: {', '.join(formats())}. "
+    help=f"Output format: {', '.join(FORMATS)}; with --check, the report format: {', '.join(formats())}. "
     "[default: dockerfile; with --check, from the --output file extension, else text]",
 )
 @click.option("--dockerignore", is_flag=True, help="Print the matching .dockerignore instead of the Dockerfile.")

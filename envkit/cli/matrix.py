@@ -83,7 +83,8 @@ def matrix(
     """Browse the compatibility data, each row with its source; without TABLE, list the tables.
 
     Filter on any column with --COLUMN VALUE (column name or header). Numbers and versions accept bounds such as
-    '>=24'. In the output, ? means unknown (JSON null) and none means known not to exist (JSON "none").
+    '>=24'. In the output, ? means unknown (JSON null), and - means known not to exist
+    (JSON "none").
     """
     from envkit.tables import Matrix
 

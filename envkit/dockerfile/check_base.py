@@ -99,7 +99,7 @@ def _no_name(stage: BuildStage) -> Finding:
     stops, fix = "The build stops at FROM", "Write ARG with a default before the first FROM."
     if not stage.unresolved:
         title, told = f"{stage.image} is not an image name: it has capital letters", ""
-        fix = "Write the image's name in lower case, or the one that this word stands for."
+        fix = "Write the image's name in lower case, or the image that this variable contains."
     elif stage.undeclared:
         title, told = f"no ARG before the first FROM declares a variable of {stage.image}", stage.blank
     else:

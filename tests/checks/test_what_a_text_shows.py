@@ -117,7 +117,7 @@ def test_one_check_that_could_not_be_run_says_what_it_lacks() -> None:
     environment = parse_text(text)
     chosen = run_checks(environment, matrix(), [all_checks()["nvlink-inactive"]])
     answer = verdict(environment, chosen)
-    assert answer.title == "nvlink-inactive could not be checked: the text does not show the NVLink status"
+    assert answer.title == "nvlink-inactive could not be checked: the input does not show the NVLink status"
 
 
 def test_a_driver_named_in_russian_is_known() -> None:

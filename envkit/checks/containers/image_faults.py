@@ -59,7 +59,7 @@ DRIVER_INSIDE = image_fault(
 
     The container toolkit mounts the host's driver libraries. Sooner or later, a second set in the image differs from
     the host's kernel module: "Driver/library version mismatch".""",
-    fix="Remove the driver package; install cuda-toolkit-X-Y or the libraries alone.",
+    fix="Remove the driver package; install only cuda-toolkit-X-Y or the libraries.",
     references=threads("k4yt3x/video2x#1226", "E4S-Project/e4s#172", "NVIDIA/nvidia-docker#1256"),
 )
 DRIVER_TOO_OLD = image_fault(

@@ -125,7 +125,7 @@ SYSTEM_CUDA = image_fault(
 )
 MARKER_GAP = image_fault(
     "project.marker-gap",
-    title="No line for a framework applies to the target's Python",
+    title="None of a framework's lines applies to the target's Python",
     doc="""If a file selects a framework by markers, every Python that the file allows matches one of them.
 
     Lines such as `python_version < "3.12"` and `>= "3.13"` leave a gap: with a Python version in it, the

@@ -34,9 +34,10 @@ _NONE_PACKAGED = (
     "nvidia/cuda image of this toolkit with devel in its tag."
 )
 _BY_GCC = (
-    "Each release of nvcc accepts only some releases of Clang. Let nvcc use GCC, which can stay beside Clang: the rest "
-    "of the project is still compiled with Clang. For CMake, the option below names it; for nvcc itself, -ccbin g++. "
-    "Use a fresh build directory. If that GCC is refused as well, the message then says which one is accepted."
+    "Each release of nvcc accepts only some releases of Clang. Let nvcc use GCC, which can be installed alongside "
+    "Clang: the rest of the project is still compiled with Clang. For CMake, the option below names it; for nvcc "
+    "itself, -ccbin g++. Use a fresh build directory. If that GCC is refused as well, the message then says which one "
+    "is accepted."
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
 _DEAF = (

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 _WHEELS = "Install the libraries as wheels."
 _KEEP_COLAB_S = (
-    "Colab's CUDA libraries fit the TensorFlow that Colab comes with, and the older release finds none of its own: "
-    "keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package that "
-    "accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its own "
-    "container image (tensorflow/tensorflow:VERSION-gpu) on your own machine."
+    "Colab's CUDA libraries match the TensorFlow that comes with Colab, and the older release finds none that it can "
+    "use: keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package "
+    "that accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its "
+    "own container image (tensorflow/tensorflow:VERSION-gpu) on your own machine."
 )
 _CONDA_TOOLKITS = ("cudatoolkit", "cuda-toolkit", "cuda-runtime", "cuda-cudart")
 _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why

@@ -152,7 +152,7 @@ def _on_windows(environment: Environment) -> Remedy:
     return remedy(
         environment,
         f"Triton compiles a helper against Python.h, and an embedded Python has no headers: copy the folders Include "
-        f"and libs of a regular {which} into {where}. The commands install that Python beside it and copy them; run "
+        f"and libs of a regular {which} into {where}. The commands install that Python next to it and copy them; run "
         "them in the program's directory (the one that contains the embedded Python), in a Command Prompt. Or leave "
         "torch.compile off: nothing else is lost.",
         *(("portable-python-headers",) if "comfyui-portable" in managers(environment) else ()),

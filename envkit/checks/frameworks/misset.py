@@ -48,9 +48,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
         name = named(wrong, "name") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
-            title=f"{name} is set with blanks around the equals sign",
+            title=f"{name} is set with spaces around the equals sign",
             impact="The shell treats the name as a command, and the variable is not set.",
-            remedy=Remedy(f"Write {name}=VALUE without blanks, in front of the command or after export."),
+            remedy=Remedy(f"Write {name}=VALUE without spaces, in front of the command or after export."),
             status=Status.FAIL,
         )
     elif wrong := seen(environment, fault.id, "too-late", "told-too-late"):
@@ -60,9 +60,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             impact="The framework reads it when it first asks for GPUs, and does not see a later change.",
             remedy=Remedy(
                 "Set it in front of the command (CUDA_VISIBLE_DEVICES=1 python SCRIPT), or make it the first line of "
-                "the script that is started, above every import: modules of the project import the framework, too. In "
-                "a notebook, restart the kernel first. The card that is chosen is then cuda:0 in the program; "
-                "nvidia-smi shows which one works.",
+                "the script that you start, above every import, because the project's modules import the framework, "
+                "too. In a notebook, restart the kernel first. The selected card is then cuda:0 in the program; "
+                "nvidia-smi shows which card is busy.",
                 (fixed("nvidia-smi"),),
             ),
             status=Status.FAIL,

@@ -110,8 +110,8 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
     if in_container(environment):
         return remedy(
             environment,
-            "A container has a limit of its own, whatever the host's is: create it again with --ulimit memlock=-1 (in "
-            "a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
+            "A container has its own limit, whatever the host's is: re-create the container with --ulimit memlock=-1 "
+            "(in a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
             "memlock-container",
         )
     return remedy(

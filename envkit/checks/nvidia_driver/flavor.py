@@ -104,9 +104,9 @@ _CONFIDENTIAL = (
 
 _GUEST = (
     "In the virtual machine, remove its driver and install the guest driver of the same vGPU release as the host's "
-    "manager (the file whose name ends in -grid.run, or the .deb or .exe beside it). The driver of the distribution "
-    "and the one for whole cards do not support vGPUs. A host accepts guests of its own release and, usually, of the "
-    "one before."
+    "manager (the file whose name ends in -grid.run, or the .deb or .exe next to it). The distribution's driver and "
+    "the one for whole cards do not support vGPUs. A host accepts guests of its own release and, usually, of the one "
+    "before."
 )
 
 

@@ -22,11 +22,11 @@ def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
     """A site's own filter of jobs may look at one of the ways to ask only."""
     if seen(environment, _UNKNOWN, "cpu-job"):
         return Remedy(
-            "This refusal comes from a filter of the site, which takes the job for one without GPUs: it looks only at "
-            "GPUs per node, and --gpus=N asks for them per job. Replace that line with #SBATCH --gpus-per-node=N (or "
-            "--gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs the "
-            "partition has, and test the script without running it. If it is refused again, the site's guide says how "
-            "it wants them.",
+            "This refusal comes from the site's own filter, which mistakes the job for one without GPUs: it looks only "
+            "at GPUs per node, but --gpus=N requests them per job. Replace that line with #SBATCH --gpus-per-node=N "
+            "(or --gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs "
+            "the partition has, and test the script without running it. If it is refused again, the site's guide says "
+            "how it wants them.",
             (fixed("sinfo -o '%P %N %G'"), fixed("sbatch --test-only SCRIPT")),
         )
     return Remedy(

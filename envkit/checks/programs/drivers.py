@@ -95,7 +95,7 @@ told_by_program(
         impact="NVIDIA's runtime does not find the driver's libraries, and no container gets a GPU.",
         remedy="root = /run/nvidia/driver is for a driver that the GPU operator's own container installs. If this node "
         "has its driver on the host (the first command shows it), reinstall or upgrade the operator with "
-        "--set driver.enabled=false, and delete the node's toolkit pod, which then writes the file anew. Without an "
+        "--set driver.enabled=false, and delete the node's toolkit pod, which then rewrites the file. Without an "
         "operator, set root to / and ldconfig to @/sbin/ldconfig (Ubuntu and Debian: @/sbin/ldconfig.real) in the "
         "section nvidia-container-cli of config.toml. If the operator is to provide the driver, its driver pod is "
         "not ready: look at that one first.",

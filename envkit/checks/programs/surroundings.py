@@ -102,8 +102,8 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _NIX, "detail-wsl"):
         return Remedy(
-            "Programs from nixpkgs look for the driver where NixOS has it. In WSL, Windows puts its libraries into "
-            "/usr/lib/wsl/lib, and no others are there: start the program with that folder in LD_LIBRARY_PATH. In a "
+            "Programs from nixpkgs look for the driver where NixOS has it. In WSL, the only driver libraries are those "
+            "that Windows puts into /usr/lib/wsl/lib: start the program with that folder in LD_LIBRARY_PATH. In a "
             "flake, let the program set it (export in a writeShellScript, makeWrapper --set, or shellHook), so that it "
             "is not set for everything else. No driver and no other CUDA has to be installed.",
             (export("LD_LIBRARY_PATH", PATH("/usr/lib/wsl/lib")),),
