@@ -81,7 +81,7 @@ class CollectedHost:
         listed = self._told.paths.get(path)
         if listed is None:
             return self._nothing(path)
-        return found(listed.real, path) if listed.real else missing(Problem.ABSENT, path, "it leads nowhere")
+        return found(listed.real, path) if listed.real else missing(Problem.ABSENT, path, "it is a dangling link")
 
     def read_link(self, path: str) -> Observed[str]:
         """What a link says."""
@@ -99,7 +99,7 @@ class CollectedHost:
         if listed is None:
             return self._nothing(path)
         if follow and not listed.real:
-            return missing(Problem.ABSENT, path, "it leads nowhere")
+            return missing(Problem.ABSENT, path, "it is a dangling link")
         status = _status(listed.target or listed.itself if follow else listed.itself, listed.accessible)
         return found(status, path) if status else missing(Problem.UNPARSABLE, path, "`ls` lists it in another form")
 
@@ -127,7 +127,7 @@ class CollectedHost:
         answer = tool_answer(command) if self._unloaded else None
         if known is None and answer is not None:
             return found(answer, source)
-        return known or missing(Problem.NOT_LOOKED, source, "not asked by the collector")
+        return known or missing(Problem.NOT_LOOKED, source, "not queried by the collector")
 
     def variables(self) -> Mapping[str, str]:
         """The variables that are looked at."""
@@ -149,7 +149,7 @@ class CollectedHost:
             return found(without_library(subject), subject)
         if self._unloaded and subject == "nvml":
             return found(NVML_ANSWER, subject)
-        return missing(Problem.NOT_LOOKED, subject, "a shell asks no library")
+        return missing(Problem.NOT_LOOKED, subject, "the shell collector cannot query libraries")
 
     def apart(self, module: str, limit_s: float) -> Observed[Told]:
         """Nothing: what is in memory is examined where it is."""
@@ -195,9 +195,9 @@ class CollectedHost:
     def _nothing(self, path: str) -> Observed[Any]:
         """Why there is no answer: refused, not there, or not asked."""
         if path in self._told.denied:
-            return missing(Problem.DENIED, path, "it may not be read")
+            return missing(Problem.DENIED, path, "this user is not allowed to read it")
         if self._exists(path) or not self._sought(path):
-            return missing(Problem.NOT_LOOKED, path, "not asked by the collector")
+            return missing(Problem.NOT_LOOKED, path, "not queried by the collector")
         return missing(Problem.ABSENT, path)
 
     def _sought(self, path: str) -> bool:

@@ -129,7 +129,7 @@ def _run(collection: Collected, about: str, lines: _Lines) -> None:
     source = " ".join(words)
     answer: Observed[CommandResult] = found(CommandResult(int(code), "\n".join(lines), ""), source)
     if int(code) == _TIMED_OUT:
-        answer = missing(Problem.TIMED_OUT, source, "it did not end in time")
+        answer = missing(Problem.TIMED_OUT, source, "it did not finish in time")
     collection.commands.setdefault(tuple(words), answer)
 
 

@@ -119,7 +119,7 @@ def _save(verdicts: Sequence[Verdict], path: str) -> None:
     noisy = [row.measurement.job.id for row in verdicts if row.measurement.value is not None and not steady(row)]
     if noisy:
         say(
-            f"Note: too noisy for a good baseline: {', '.join(dict.fromkeys(noisy))}. Stop other programs, or measure "
+            f"Note: Too noisy for a good baseline: {', '.join(dict.fromkeys(noisy))}. Stop other programs, or measure "
             "longer with --seconds."
         )
 

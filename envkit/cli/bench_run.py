@@ -122,7 +122,7 @@ class Bench:
             )
         if not cards and wanted != "all":
             missing = f"there is no GPU {wanted}" if gpus and wanted.isdecimal() else "no working GPU was found"
-            self.notes.append(f"--device {wanted}: {missing}; to see why, run: envkit doctor")
+            self.notes.append(f"--device {wanted}: {missing}; `envkit doctor` shows why")
         return [*cards, processor] if wanted == "all" else cards
 
     def _device(self, gpu: Gpu) -> Device:

@@ -114,7 +114,7 @@ Examples:
     "target_format",
     type=click.Choice((*FORMATS, *formats())),
     metavar="NAME",
-    help=f"Output format: {', '.join(FORMATS)}; with --check, of the report: {', '.join(formats())}. "
+    help=f"Output format: {', '.join(FORMATS)}; with --check, the report format: {', '.join(formats())}. "
     "[default: dockerfile; with --check, from the --output file extension, else text]",
 )
 @click.option("--dockerignore", is_flag=True, help="Print the matching .dockerignore instead of the Dockerfile.")
@@ -234,10 +234,10 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
         parts = replace(parts, hashed=project.hashed, included=project.included, local=asked.local, bounds=asked.bounds)
         files = ", ".join((project.requirements, *project.included))
-        say(f"Note: the image installs {shown(files)}; keep it next to the Dockerfile.")
+        say(f"Note: The image installs {shown(files)}; keep it next to the Dockerfile.")
     elif not project.requirements:
         image = replace(image, pip=(*image.pip, *asked.other, *asked.bounds))
-    for line in (*asked.notes, *(f"not in the image: {line}" for line in asked.left_out)):
+    for line in (*asked.notes, *(f"Not in the image: {line}" for line in asked.left_out)):
         say(f"Note: {shown(line)}.")
     return replace(options, image=replace(image, project=parts))
 

@@ -109,7 +109,8 @@ Examples:
 @click.option(
     "--fail-on",
     type=click.Choice(["fail", "warn", "unknown"]),
-    help="Exit with status 1 at this severity or higher: fail (default), warn, or unknown (a check could not run).",
+    help="Exit with status 1 at this severity or higher: fail (default), warn, or unknown (a check could not run). The "
+    "status is also 1 if too little is known for a verdict.",
 )
 @click.option("--strict", is_flag=True, help="Same as --fail-on unknown.")
 @timeout_option
@@ -142,8 +143,8 @@ Examples:
 def doctor(ctx: click.Context, /, **given: Any) -> int:
     """Diagnose this machine (or a captured one) and suggest fixes.
 
-    Findings are ranked: the first FAIL is the most likely root cause and comes with its fix. Problems that it causes
-    are listed under "Also".
+    Findings are ranked: the first FAIL is the most likely root cause and comes with its fix. Problems that
+    the same fix solves are listed under "Also".
     """
     options = _options(ctx.args, given)
     if options.undo:

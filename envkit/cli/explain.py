@@ -41,7 +41,7 @@ def explain(check_id: str, plugins: bool) -> None:
     meaning, check_id = of_xid(int(xid["number"])) if xid else ("", check_id)
     if check_id not in known and " " in check_id.strip():
         raise RequestError(
-            f"explain: {check_id!r} is no check.", "To diagnose an error message, paste it: envkit doctor --from -"
+            f"explain: {check_id!r} is not a check.", "To diagnose an error message, paste it: envkit doctor --from -"
         )
     if check_id not in known:
         raise RequestError.unknown_value("explain", check_id, known, "envkit doctor --list-checks", kind="check")

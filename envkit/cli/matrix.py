@@ -83,7 +83,8 @@ def matrix(
     """Browse the compatibility data, each row with its source; without TABLE, list the tables.
 
     Filter on any column with --COLUMN VALUE (column name or header). Numbers and versions accept bounds such as
-    '>=24'. In the output, ? means unknown (JSON null) and none means known not to exist (JSON "none").
+    '>=24'. In the output, ? means unknown (JSON null), and - means known not to exist
+    (JSON "none").
     """
     from envkit.tables import Matrix
 
@@ -138,7 +139,7 @@ def _compared(data: Matrix) -> Listing:
     from envkit.solver.compared import comparison
     from envkit.tables.browse import Listing
 
-    return Listing("frameworks", "Frameworks compared", _COMPARED, comparison(data))
+    return Listing("frameworks", "Frameworks", _COMPARED, comparison(data))
 
 
 def _filters(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
@@ -173,12 +174,27 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
     return _for_people(data, table, rows, shown, markdown=form == "markdown")
 
 
-def _legend(lines: Iterable[Iterable[str]]) -> str:
-    """What the marks in the cells mean, of those that occur."""
-    marks = {cell for line in lines for cell in line}
+_ABBREVIATED = {  # headers that say too little
+    "CC": "compute capability",
+    "GB": "memory",
+    "GB/s": "memory bandwidth",
+    "TFLOPS": "FP32 rate",
+    "W": "power draw",
+}
+
+
+def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
+    """What the marks in the cells mean, of those that are printed."""
+    marks = {cell for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden}
+    none = [word for mark, word in (("", "blank"), ("-", "-")) if mark in marks]
     meanings = [
+        *(
+            f"{header} = {_ABBREVIATED[header]}"
+            for header in headers
+            if header in _ABBREVIATED and header not in hidden
+        ),
         *(["? = unknown"] if "?" in marks else []),
-        *(["blank or - = none"] if marks & {"", "-"} else []),
+        *([f"{' or '.join(none)} = none"] if none else []),
     ]
     return f" ({'; '.join(meanings)})" if meanings else ""
 
@@ -187,7 +203,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
     from envkit.base.wrap import WIDTH, hang
     from envkit.render.rows import cell_for_people, left_out, markdown_table, text_table
-    from envkit.tables.browse import cells, header_of, texts
+    from envkit.tables.browse import NONE, cells, header_of, texts
 
     numbers: dict[str, int] = {}
     names = [name for name in shown if name != "sources"]
@@ -196,18 +212,20 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         cited = [numbers.setdefault(key, len(numbers) + 1) for key in getattr(row, "sources", ())]
         marks = ",".join(map(str, sorted(cited)))
         facts = zip(cells(row, names), texts(row, names), strict=True)
-        lines.append([*("?" if value is None else cell_for_people(value, text) for value, text in facts), marks])
+        given = ("?" if value is None else cell_for_people(value, text) for value, text in facts)
+        lines.append([*("-" if text == NONE else text for text in given), marks])
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines)}"]
     hidden = [] if markdown else left_out(headers, lines, width)
+    count = f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"
+    parts = [body, count if markdown else "\n".join(hang("", count, width or WIDTH))]
     if hidden:
         told = (
-            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with --columns A,B, or show all "
-            "with --format csv."
+            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns A,B`, or show all "
+            "of them with `--format csv`."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:

@@ -40,7 +40,7 @@ Examples:
     metavar="NAME",
     help=(
         f"Output format: {FORMATS[0]} or {FORMATS[1]} for the plan; {', '.join(FORMATS[2:-1])}, or {FORMATS[-1]} for "
-        "just the commands or dependency file for that tool or format. [default: text]"
+        "only that tool's commands or dependency file. [default: text]"
     ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
@@ -48,7 +48,7 @@ Examples:
 def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> int:
     """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
-    The plan ends with the commands to install it.
+    The plan ends with the commands that install it.
     """
     from envkit.base.settings import Mirrors
     from envkit.base.shown import shown_lines

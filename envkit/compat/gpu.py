@@ -85,7 +85,7 @@ def gpu_runs_build(
 
 
 def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str) -> tuple[str, str]:
-    held = " ".join(target.sm for target in build.sass or ())
+    held = series([target.sm for target in build.sass or ()])
     if match is CodeMatch.NATIVE:
         return "ok", f"has binary kernels for {label}"
     if match is CodeMatch.BINARY:
@@ -93,7 +93,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
     if match is CodeMatch.UNKNOWN:
         return "unknown", f"may or may not have kernels for {label}: its architecture list is not known"
     if match is CodeMatch.JIT:
-        ptx = " ".join(target.compute for target in build.ptx or ())
+        ptx = series([target.compute for target in build.ptx or ()])
         if driver_verdict == DriverVerdict.MINOR_VERSION.value:
             return "fail", (
                 f"has only PTX ({ptx}) for {label}, and a driver that supports its CUDA only through minor-version "
@@ -106,7 +106,7 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
         )
     if build.sass is None and build.min_compute_capability is not None:
         return "fail", f"needs compute capability {build.min_compute_capability} or higher, which {label} does not have"
-    ptx = " ".join(target.compute for target in build.ptx or ())
+    ptx = series([target.compute for target in build.ptx or ()])
     inside = series(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
     return "fail", f"has no kernels for {label}" + (f", only {inside}" if inside else "")
 

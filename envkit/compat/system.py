@@ -127,7 +127,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
         f"CUDA {toolkit.version} does not officially support {system.title} (only "
-        f"{', '.join(map(os_title, listed[:6]))}{' and others' if len(listed) > 6 else ''}): the runfile usually "
+        f"{', '.join(map(os_title, listed[:6]))}{', and others' if len(listed) > 6 else ''}): the runfile usually "
         f"installs with --override, but the vendor did not test it{_instead(system, toolkit, toolkits)}"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
@@ -140,7 +140,7 @@ def _in_wsl(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         detail = f"it is not known whether CUDA {toolkit.version} runs in WSL: NVIDIA's guide covers later releases"
         return Verdict("runfile-on-os", "unknown", detail, sources)
     where = f"NVIDIA's repository {system.repository_id}, or from the repository for the distribution inside WSL"
-    detail = f"CUDA {toolkit.version} runs in WSL 2: install the toolkit alone, without a driver, from {where}"
+    detail = f"CUDA {toolkit.version} runs in WSL 2: install only the toolkit, without a driver, from {where}"
     return Verdict("runfile-on-os", "ok", detail, sources)
 
 

@@ -34,7 +34,9 @@ def base_ended(stages: Sequence[BuildStage], told: Sequence[Finding], matrix: Ma
         return
     ended = _end(system)
     if ended and ended < matrix.data_date:
-        yield _told(base, f"standard support for {system.title} ended on {ended}", system.sources)
+        yield _told(
+            base, f"standard support for {system.title} ended on {ended}", system.sources, _newer(system, matrix)
+        )
 
 
 def _archived(base: Base, told: Sequence[Finding]) -> Iterator[Finding]:
@@ -44,16 +46,24 @@ def _archived(base: Base, told: Sequence[Finding]) -> Iterator[Finding]:
         yield _told(base, f"support for {row.title} has ended", row.sources)
 
 
-def _told(base: Base, title: str, sources: tuple[str, ...]) -> Finding:
+def _told(base: Base, title: str, sources: tuple[str, ...], newer: str = "") -> Finding:
     return finding(
         faults.BASE_END_OF_LIFE,
         Status.WARN,
         title,
         subject_of(base.line, base.image),
         impact="It no longer gets free security updates.",
-        remedy=Remedy("Use a base image with a newer release of the distribution."),
+        remedy=Remedy(f"Use a base image with a newer release of the distribution{newer}."),
         sources=sources,
     )
+
+
+def _newer(system: OperatingSystem, matrix: Matrix) -> str:
+    """The oldest release of the same distribution that is still supported, as an example."""
+    family = system.os_id.rstrip("0123456789.")
+    kept = [row for row in matrix.operating_systems if row.os_id.rstrip("0123456789.") == family]
+    alive = [(end, row.title) for row in kept if (end := _end(row)) and end >= matrix.data_date]
+    return f", such as {min(alive)[1]}" if alive else ""
 
 
 def _end(system: OperatingSystem) -> str | None:

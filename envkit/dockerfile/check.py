@@ -139,7 +139,8 @@ def _left_out(stages: tuple[BuildStage, ...]) -> Iterator[Finding]:
             yield finding(
                 faults.STAGE_UNUSED,
                 Status.WARN,
-                "nothing of this stage is in the image: a later FROM starts anew, and nothing is copied from here",
+                "nothing from this stage is in the image: a later FROM starts over, and nothing is copied from this "
+                "stage",
                 subject,
                 impact="BuildKit skips it.",
                 remedy=Remedy("Remove the stage, or copy from it: COPY --from=0."),

@@ -99,14 +99,14 @@ def _no_name(stage: BuildStage) -> Finding:
     """The finding on a FROM that names no image."""
     stops, fix = "The build stops at FROM", "Write ARG with a default before the first FROM."
     if not stage.unresolved:
-        title, told = f"{stage.image} is no name of an image: it has capitals", ""
-        fix = "Write the image's name in lower case, or the one that this word stands for."
+        title, told = f"{stage.image} is not an image name: it has capital letters", ""
+        fix = "Write the image's name in lower case, or the image that this variable contains."
     elif stage.undeclared:
         title, told = f"no ARG before the first FROM declares a variable of {stage.image}", stage.blank
     else:
         title, told = f"the base image {stage.image} depends on a build argument without a default", stage.blank
         stops += " without --build-arg"
-    impact = f"{stops}: {told if told != ':' else 'a blank'} is no name of an image." if told else f"{stops}."
+    impact = f"{stops}: {told if told != ':' else 'a blank'} is not an image name." if told else f"{stops}."
     return stop(faults.BASE_UNKNOWN, title, subject_of(stage.line, stage.image), impact=impact, fix=fix)
 
 

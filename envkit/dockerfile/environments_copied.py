@@ -70,8 +70,8 @@ def _local(copied: Sequence[_Copied], made: Mapping[int, Ground]) -> Iterator[Fi
         if step is not None and system is not None:
             yield stop(
                 faults.OTHER_PYTHON,
-                f"the pip of {system.title} installs into {one.folder}/local, so that its packages end in "
-                f"{one.target}/local, where no Python looks",
+                f"the pip of {system.title} installs into {one.folder}/local, so its packages end up in "
+                f"{one.target}/local, where Python does not look",
                 subject_of(one.line, f"{one.folder} {one.target}"),
                 impact="The program starts without the packages that were installed: No module named ….",
                 fix=f"Copy {one.folder}/local, or use a virtual environment.",
@@ -175,7 +175,7 @@ def _left_behind(
                         f"the project is installed in place, in {folder}, which the last stage does not have",
                         command_subject(command),
                         impact="Its import fails in the container: No module named ….",
-                        fix="Install it without -e, or copy its folder to the same place.",
+                        fix="Install it without -e, or copy its directory to the same place.",
                     )
                     return
 

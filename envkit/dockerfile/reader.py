@@ -77,8 +77,8 @@ def _in_order(instructions: Sequence[Instruction]) -> None:
     early = next((one for one in instructions[:first] if one.keyword != "ARG"), None)
     if early is not None:
         raise SourceError(
-            f"line {early.line}: {early.keyword} stands before the first FROM, where only ARG may.",
-            "Move it behind FROM.",
+            f"line {early.line}: {early.keyword} comes before the first FROM, where only ARG is allowed.",
+            "Move it after FROM.",
         )
 
 

@@ -93,9 +93,9 @@ def argument_lost(ground: Ground) -> Iterator[Finding]:
             if name in lost and not _OF_IMAGES.fullmatch(name) and f"{name}=" not in assigned:
                 yield stop(
                     faults.WORD_UNKNOWN,
-                    f"{name} is blank after FROM: an ARG before it has to be declared again",
+                    f"{name} is blank after FROM: an ARG from before FROM has to be declared again",
                     command_subject(step.command, word.line),
-                    impact=f"The build stops: {word.partition('=')[0]} is asked for in a release without a number.",
+                    impact=f"The build stops: {word.partition('=')[0]} is requested without a version number.",
                     fix=f"Write ARG {name} after FROM.",
                 )
                 return

@@ -39,8 +39,8 @@ def conda_for_other_python(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
             if last is not None and python > Version.of(last.major, last.minor + 1):  # conda-forge adds one at most
                 yield stop(
                     faults.PYTHON_WITHOUT_PACKAGE,
-                    f"{package.asked} has no build for Python {python} or newer, which the conda of "
-                    f"{ground.base.image} has and keeps",
+                    f"{package.asked} has no build for Python {python} or newer, but conda in {ground.base.image} "
+                    "keeps that Python",
                     package_subject(package),
                     impact="The build stops: conda finds no solution.",
                     fix=f"Install it into an environment of its own: conda create -n NAME python={last} "

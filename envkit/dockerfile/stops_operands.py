@@ -47,7 +47,7 @@ def operand_blank(ground: Ground) -> Iterator[Finding]:
                 faults.ARGUMENT_MISSING,
                 f"{words[0]} gets no value for {name}: {told}",
                 command_subject(step.command),
-                impact=f"The build stops: {words[0]} wants a name and numbers.",
+                impact=f"The build stops: {words[0]} expects a name and numbers.",
                 fix=fix,
             )
             return
@@ -64,7 +64,7 @@ def clone_blank(ground: Ground) -> Iterator[Finding]:
                 faults.ARGUMENT_MISSING,
                 f"git gets nothing to clone: {name} is blank, as ARG {name} has no default",
                 command_subject(step.command),
-                impact="The build stops: git clone wants a repository.",
+                impact="The build stops: git clone expects a repository.",
                 fix=f"Give {name} a default, or build with --build-arg {name}=….",
             )
             return

@@ -33,9 +33,9 @@ def bounds_redirected(ground: Ground) -> Iterator[Finding]:
         yield finding(
             faults.WORD_UNKNOWN,
             Status.WARN,
-            f"the shell writes into a file, as {text} stands without quotes: pip gets {name} alone",
+            f"the shell redirects to a file, because {text} is not quoted: pip gets only {name}",
             subject_of(line, text),
-            impact="The bound is lost, and the release that was installed before stays.",
+            impact="The version bound is lost, and the previously installed release stays.",
             remedy=Remedy(f"Write '{text}'."),
             sources=("posix-shell-redirection",),
         )

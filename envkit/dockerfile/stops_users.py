@@ -46,10 +46,10 @@ def user_exists(ground: Ground) -> Iterator[Finding]:
         if _takes(words, options, str(row.number)):
             yield stop(
                 faults.PATH_EXISTS,
-                f"{words[0]} asks for the number {row.number}, which images of {system.title} give to {row.name}",
+                f"{words[0]} requests the ID {row.number}, which images of {system.title} give to {row.name}",
                 command_subject(step.command),
                 impact=f"The build stops: {row.number} is not unique, or already exists.",
-                fix=f"Remove that user first (userdel -r {row.name}), or take another number.",
+                fix=f"Remove that user first (userdel -r {row.name}), or use a different number.",
                 sources=row.sources,
             )
             return

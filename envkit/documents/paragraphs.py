@@ -22,7 +22,7 @@ def paragraphs(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield finding.impact
     if finding.because_of:
-        yield f"Caused by {finding.because_of}; fixing that also fixes this."
+        yield f"Fixing {finding.because_of} also fixes this."
     if finding.remedy:
         yield "\n".join((f"Fix: {finding.remedy.summary}", *(f"$ {line}" for line in finding.remedy.commands)))
     seen = [(in_a_line(item), seen_in(item)) for item in finding.evidence if item.value not in _NOT_SEEN]

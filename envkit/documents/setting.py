@@ -59,5 +59,5 @@ def _for_native(plan: Plan) -> str:
         where = f" on {plan.choice.os.title}" if plan.choice.os is not None else ""
         return f"CUDA {plan.choice.cuda} would be installed{where} alongside existing software"
     if plan.choice.cuda is None:
-        return "the plan consists of Python packages alone"
+        return "the plan consists of Python packages only"
     return "the packages include CUDA, so the system needs only the driver"

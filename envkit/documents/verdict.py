@@ -30,8 +30,8 @@ _DECISIVE = (
 )
 _XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, which answers a question, too
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
-_UNEXPLAINED = "This text shows a failure, but envkit could not determine the cause"
-_NOT_SHOWN = "This text mentions hardware or software, but does not show whether it works"
+_UNEXPLAINED = "The input shows a failure, but envkit could not determine the cause"
+_NOT_SHOWN = "The input mentions hardware or software, but does not show whether it works"
 _FEW = 5  # checks, which a headline can name
 _TOO_LITTLE = "Too little is known for a verdict"
 ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
@@ -95,7 +95,7 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if maker := _other_maker(environment):
         return Verdict(
             Status.UNKNOWN,
-            f"This text is about {maker} GPU; envkit checks NVIDIA GPUs",
+            f"The input is about {maker} GPU; envkit checks NVIDIA GPUs",
             confidence=Confidence.POSSIBLE,
         )
     doubt = _doubt(environment, findings)
@@ -113,7 +113,7 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if Status.UNKNOWN in statuses and Status.OK not in statuses:
         return _unknown(environment, _TOO_LITTLE)
     looked = Status.OK in statuses
-    place = " in this text" if environment.pasted else ""
+    place = " in the input" if environment.pasted else ""
     title = f"No problems found{place}" if looked else "None of these checks applies here"
     explained = next((finding.title for finding in findings if finding.id == _XIDS and finding.status is Status.OK), "")
     if (
@@ -182,7 +182,7 @@ def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
             f"{message.signature.partition('/')[0]}"
         )
     if unread(environment) and not any(map(is_likened, findings)):
-        return "envkit recognized nothing in this text"
+        return "envkit recognized nothing in the input"
     return ""
 
 

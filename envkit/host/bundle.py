@@ -21,7 +21,7 @@ if sys.version_info[:2] < {oldest}:
 try:
     import ctypes, gettext
 except ImportError:  # python3-minimal, or built where a library was missing
-    sys.stderr.write("envkit needs Python's whole standard library.\\n")
+    sys.stderr.write("envkit needs Python's complete standard library.\\n")
     sys.exit(2)
 from envkit.__main__ import main
 main()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from envkit.host.trust import check
 
-_OTHERS = "others can change what it runs, and this process is root's"
+_OTHERS = "other users can change what it runs, and this process runs as root"
 _LIBRARIES = ("lib*/python*", "local/lib*/python*")
 _PACKAGES = ("site-packages", "dist-packages")
 

@@ -24,8 +24,8 @@ _FOLDERS = ("toolkit", "environment")
 _HALF = ("started", "failed", "interrupted")
 _COLUMNS = 3  # that every line of the notes has at least
 _NO_TOOLKIT = (
-    "envkit has not installed any CUDA toolkit that this command can choose (see: envkit installed). For one installed "
-    "with --no-symlink or without root, run: . DIR/envkit.sh"
+    "envkit has installed no CUDA toolkit that this command can select (`envkit installed` lists what it has "
+    "installed). For a toolkit that was installed with --no-symlink or without root, run: . DIR/envkit.sh"
 )
 
 

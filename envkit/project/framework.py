@@ -71,7 +71,9 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
     """That a build loads CUDA from elsewhere: what another framework of the file provides may be of another major."""
     wants = None if build.framework in CUDNN_AT_WILL else build.cudnn
     cudnn = f" and cuDNN {wants}" if wants else ""
-    title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
+    needed = f"CUDA {build.cuda}{cudnn}"
+    them = "them" if cudnn else "it"
+    title = f"{title_of(build)} loads {needed} from the system; whether the system has {them} is not known"
     for wanted, other in have.meant:
         brings = wanted.tool == "pip" and cuda_comes_from(other, wanted, have.contents) == "inside"
         if other.framework == build.framework or not brings:
@@ -79,7 +81,6 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
         pairs = (("CUDA", build.cuda, other.cuda), ("cuDNN", wants, other.cudnn))
         apart = [f"{name} {had}" for name, need, had in pairs if need and had and need.major != had.major]
         if apart:
-            needed = f"CUDA {build.cuda}{cudnn}"
             title = f"{title_of(build)} loads {needed}, but {other.named} includes {series(apart)}"
             loser = framework_title(build.framework)
             fails = "fails" if build.framework in GPU_ALONE else "runs on the CPU"
@@ -89,7 +90,8 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
             return finding(
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
             )
-    return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+    remedy = Remedy(f"Install {needed} on the system, or use a release that includes {them}.")
+    return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, remedy=remedy, sources=build.sources)
 
 
 def _that_go_together(build: FrameworkBuild, other: FrameworkBuild, have: Chosen, query: Query) -> str:

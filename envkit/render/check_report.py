@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 WIDTH = 80
 # What is known of an image, and says nothing of whether what is installed works.
 _ONLY_KNOWN = frozenset({"image.python-of-pip", "image.framework-in-base", "image.archive-gone"})
+_LABELS = {Status.FAIL: "ERROR", Status.WARN: "WARN", Status.UNKNOWN: "UNKNOWN"}
+_PLAIN = frozenset(
+    {"a", "an", "all", "driver", "every", "images", "it", "no", "only", "standard", "support", "the", "there", "this"}
+)
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 
@@ -111,12 +115,17 @@ def _counts(findings: Sequence[Finding]) -> str:
 
 def _finding(same: Sequence[Finding]) -> Iterator[str]:
     finding = same[0]
-    yield from _wrapped(f"{finding.status.value.upper():<8}", finding.title)
+    yield from _wrapped(f"{_LABELS[finding.status]:<8}", _headline(finding.title))
     yield from (f"        {other.subject}" for other in same[:-1])
     place = f"        {same[-1].subject}  [{finding.id}]"
     yield from [place] if len(place) <= WIDTH else [f"        {same[-1].subject}", f"        [{finding.id}]"]
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
+
+
+def _headline(title: str) -> str:
+    """The title with a capital, unless it begins with the name of a package or a program."""
+    return title[:1].upper() + title[1:] if title.partition(" ")[0] in _PLAIN else title
 
 
 def _fix(remedy: Remedy | None, given: set[Remedy]) -> Iterator[str]:

@@ -129,7 +129,10 @@ def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:
         yield from page.commands(finding.remedy.commands)
     follow = dict.fromkeys(other.title for other in found.new if other.because_of == finding.id)
     if follow:
-        yield from page.labeled("Also", f"{'; '.join(follow)} (caused by the problem above).")
+        yield from page.labeled(
+            "Also",
+            f"{'; '.join(follow)} (fixing the problem above also fixes {'this' if len(follow) == 1 else 'these'}).",
+        )
     yield page.whole("See also", f"envkit explain {finding.id}")
 
 

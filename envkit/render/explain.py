@@ -50,8 +50,9 @@ def explanation(check: Check | ImageFault) -> str:
     parts += _place(check) if isinstance(check, Check) else _row("Reads", FILES[check.id.partition(".")[0]])
     if check.fix:
         parts += _row("Fix", check.fix)
-    for reference in check.references:
-        parts.append(f"{'Source':<10}{reference}")
+    for number, reference in enumerate(check.references):
+        label = "" if number else "Source" if len(check.references) == 1 else "Sources"
+        parts.append(f"{label:<10}{reference}")
     return "\n".join(parts)
 
 
@@ -60,10 +61,8 @@ def _place(check: Check) -> list[str]:
     parts = _row("Layer", check.layer.title)
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
-        parts += _row(
-            "Causes",
-            f"If any of these checks also fails, it is the likely cause: {', '.join(check.explained_by)}",
-        )
+        which = "this check also fails" if len(check.explained_by) == 1 else "any of these checks also fails"
+        parts += _row("Causes", f"If {which}, it is the likely cause: {', '.join(check.explained_by)}")
     return parts
 
 

@@ -66,7 +66,7 @@ def machine_line(environment: Environment) -> str:
     for python in [python for python in pythons if python.active] or pythons[:1]:
         parts += [f"Python {python.version.release(2)}"] if python.version else []
         parts += [_framework(framework) for framework in python.frameworks]
-    return " · ".join(dict.fromkeys(parts)) or "This text does not mention an NVIDIA GPU, driver, or Python version."
+    return " · ".join(dict.fromkeys(parts)) or "The input does not mention an NVIDIA GPU, driver, or Python version."
 
 
 def _system_short(environment: Environment) -> Iterator[str]:

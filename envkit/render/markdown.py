@@ -51,7 +51,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"**{finding.status.value.upper()}** {prose(finding.title)}{subject} {code(finding.id)}{plugin}"
     yield ""
     if finding.because_of:
-        yield f"- caused by {code(finding.because_of)}"
+        yield f"- fixing {code(finding.because_of)} also fixes this"
     for item in finding.evidence:
         place = seen_in(item)
         called = "" if item.fact == QUOTED else f"{prose(fact_label(item.fact))}: "

@@ -22,7 +22,7 @@ _LABELS = {
     Status.ERROR: "ERROR",
     Status.WARN: "WARN",
     Status.OK: "ok",
-    Status.UNKNOWN: "?",
+    Status.UNKNOWN: "UNKNOWN",
     Status.SKIP: "-",
 }
 _GLUE = "\xa0"  # a space that no line is broken at
@@ -67,7 +67,7 @@ class Page:
 
     def title(self, status: Status, text: str) -> list[str]:
         """A status and what has it."""
-        first, *rest = self.wrap(text, " " * _STATUS)
+        first, *rest = self.wrap(text, " " * max(_STATUS, len(_LABELS[status]) + 1))
         return [f"{self.status(status)} {self.head(first.strip())}", *(self.head(line) for line in rest)]
 
     def labeled(self, label: str, text: str) -> list[str]:

@@ -18,6 +18,7 @@ from envkit.install.model import (
     InstallToolkit,
     LinkToolkit,
 )
+from envkit.tables.rows import framework_title
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
@@ -121,12 +122,12 @@ def _plan(plan: Plan) -> Iterator[str]:
     yield "Plan"
     way = choice.python_source.way if choice.python_source else "system"
     rows = [
-        ("system", f"{choice.os.os_id if choice.os else 'any'} {choice.architecture}"),
+        ("system", f"{choice.os.title if choice.os else 'any'} ({choice.architecture})"),
         ("CUDA", str(choice.cuda or "")),
         ("cuDNN", str(choice.cudnn_version or "")),
         ("Python", f"{choice.python} ({way})" if choice.python else ""),
         ("driver", f"{choice.minimum_driver or 'unknown'} or newer"),
-        *((build.framework, build.package or "") for build in choice.builds),
+        *((framework_title(build.framework), build.package or "") for build in choice.builds),
     ]
     yield from (f"  {name:<12} {value}" for name, value in rows if value)
     if plan.verdicts:
@@ -140,7 +141,7 @@ def _verdicts(plan: Plan) -> Iterator[str]:
     yield "Why these versions"
     for verdict in dict.fromkeys(plan.verdicts):
         marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in citations(verdict.sources))
-        yield from _items((f"{verdict.relation}: {verdict.status}: {verdict.detail} {marks}".rstrip(),))
+        yield from _items((f"{verdict.relation} ({verdict.status}): {verdict.detail} {marks}".rstrip(),))
     if numbers:
         yield ""
         yield "Sources"

@@ -25,7 +25,7 @@ _QUESTIONS = (
     "To find out whether a machine is slow, run envkit bench. To find cards that can run a model, run envkit "
     "recommend. To find versions that work together, run envkit resolve."
 )
-_ADD = "Add the last lines of the error and the output of these commands, most useful first:"
+_ADD = "Add the last lines of the error message and the output of these commands to the input, most useful first:"
 
 
 def doctor_text(
@@ -62,6 +62,8 @@ def doctor_text(
         lines += [line for unchecked in unchecked_environments(environment) for line in page.wrap(unchecked)]
     if plugins := plugins_of(findings):
         lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
+    while lines and not lines[-1]:
+        lines.pop()
     return "\n".join(lines) + "\n"
 
 
@@ -140,12 +142,12 @@ def _told(item: Evidence) -> str:
 
 
 def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
-    """The failures that the one above causes: one on the same line, several below each other."""
+    """The failures that go away with the one above: one on the same line, several below each other."""
     distinct = list(dict.fromkeys(titles))
     if len(distinct) == 1:
-        yield from page.labeled("Also", f"{distinct[0]} (caused by the problem above)")
+        yield from page.labeled("Also", f"{distinct[0]} (fixing the problem above also fixes this)")
         return
-    yield from page.labeled("Also", "Caused by the problem above:")
+    yield from page.labeled("Also", "Fixing the problem above also fixes these:")
     for title in distinct[:_NAMED]:
         yield from page.item(title)
     if len(distinct) > _NAMED:
@@ -158,14 +160,20 @@ def _rest(findings: Sequence[Finding], *, pasted: bool) -> str:
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
     if counts["unknown"]:
         unseen = str(counts["unknown"]) if parts else many(counts["unknown"], "check")
-        parts.append(f"{unseen} {'skipped (the text lacks the information they need)' if pasted else 'could not run'}")
+        parts.append(f"{unseen} could not run{' (the input lacks the information they need)' if pasted else ''}")
     passed = f"{', '.join(parts)}. " if parts else ""
     return f"{passed}Use -v for details."
 
 
 def _details(environment: Environment, findings: Sequence[Finding], page: Page) -> list[str]:
     """What a first look does without: the machine, what could not be looked at, each check, how many of each."""
-    origin = "" if environment.origin == THIS_MACHINE else f" ({environment.origin})"
+    origin = (
+        ""
+        if environment.origin == THIS_MACHINE
+        else " (from the input)"
+        if environment.pasted
+        else f" ({environment.origin})"
+    )
     lines = [page.head(f"Machine{origin}")]
     for label, text in machine_lines(environment):
         lines += page.wrap(text, " " * 15, f"  {label:<11}")
@@ -189,7 +197,7 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
         (lacking if wanted else others).setdefault(wanted or title, []).extend(ids)
     lines = []
     for head, group in (
-        ("Not in this text, so these checks could not run", lacking),
+        ("Not in the input, so these checks could not run", lacking),
         ("Could not run for other reasons" if lacking else "Could not run", others),
     ):
         lines += [page.head(head)] if group else []
@@ -227,7 +235,7 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
         return [*lines, ""]
     for (id, finding_title), names in subjects.items():  # noqa: A001 - the field's own word in reports
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        subject = f" [{names[0]}{more}]" if names[0] else ""
+        subject = f" [{names[0]}{more}]" if names[0] and names[0] not in finding_title else ""
         wrapped = page.wrap(f"{id}: {finding_title}{subject}", " " * 8)
         lines += [f"  {page.status(status)} {wrapped[0].strip()}", *wrapped[1:]]
     return [*lines, ""]

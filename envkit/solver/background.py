@@ -17,6 +17,7 @@ from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.software import cudnn_rules_out
 from envkit.compat.tables import Tables
 from envkit.solver.companion_facts import companion_facts
+from envkit.solver.other_words import PYTORCH_FOR_CPU
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.software_notes import beside_of, notes_of
@@ -27,7 +28,14 @@ from envkit.tables.rows import FrameworkBuild, framework_title
 def background(request: Request, tables: Tables) -> tuple[str, ...]:
     """Sentences next to a plan or a refusal, each once."""
     frameworks = (one for framework in request.frameworks for one in _of(framework, request, tables))
-    return tuple(dict.fromkeys((*frameworks, *toolkit_facts(request, tables))))
+    return tuple(dict.fromkeys((*frameworks, *toolkit_facts(request, tables), *_without_gpu(request))))
+
+
+def _without_gpu(request: Request) -> Iterator[str]:
+    """Where the packages for the processor are, for a machine that has nothing else."""
+    alone = request.no_gpu and not request.gpus and not request.container
+    if alone and any(one.name == "pytorch" for one in request.frameworks):
+        yield f"CPU-only PyTorch packages have their own index: pip install torch --index-url {PYTORCH_FOR_CPU}"
 
 
 @record

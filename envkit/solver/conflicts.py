@@ -13,7 +13,7 @@ from envkit.solver.candidates import passing, rejected, rejections
 from envkit.solver.constraints import Constraint
 from envkit.solver.explain import joint_reason, toolkit_reason
 from envkit.solver.model import Conflict
-from envkit.solver.parts import Part, only, parts_of
+from envkit.solver.parts import Part, only, part_in_words, parts_of
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.solver.search import feasible
@@ -94,7 +94,7 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     named = next((name for name in names if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
         which = f", which {reason.removeprefix(f'{named} ')}" if named else f": {reason}"
-        reason = f"no build of {framework} works. The closest is {title}{which}"
+        reason = f"no build of {part_in_words(str(framework))} works. The closest is {title}{which}"
     elif not named:
         reason = f"{title}: {reason}"
     return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources, parts if len(parts) > 1 else ())

@@ -18,7 +18,7 @@ from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request
 from envkit.tables.jetson import JetsonImages, JetsonWheel
 from envkit.tables.loader import read
-from envkit.tables.rows import JetPack
+from envkit.tables.rows import JetPack, framework_title
 
 _FROM_JETPACK = (
     "On a Jetson, CUDA, cuDNN, the driver, and the operating system come from JetPack; server versions are not "
@@ -67,7 +67,7 @@ def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
         parts += [f"TensorRT {row.tensorrt}"] if row.tensorrt else []
         system = knowledge.tables.operating_system(row.os_id) if row.os_id else None
         parts += [f"{system.title} with Python {system.default_python}"] if system else []
-        yield f"JetPack {row.jetpack} (L4T {row.l4t}) has {', '.join(parts)}"
+        yield f"JetPack {row.jetpack} (L4T {row.l4t}) has {series(parts)}"
 
 
 def _wheels(request: Request) -> Iterator[str]:
@@ -82,10 +82,10 @@ def _wheels(request: Request) -> Iterator[str]:
             if known is None or _is_meant(row, framework) or not _is_meant(known, framework):
                 newest[row.l4t] = row
         for row in newest.values():
-            where = f"L4T {row.l4t} from {row.first_l4t} on, with Python {row.python}"
-            what = f"{_maker(row)} {framework.name} {row.version}"
+            where = f"L4T {row.l4t} (from {row.first_l4t} on) and Python {row.python}"
+            what = f"{_maker(row)} {framework_title(framework.name)} {row.version}"
             if not _is_meant(row, framework):
-                what = f"no wheel of {framework} is on record for it (compile that on the board), the newest is {what},"
+                what = f"no wheel of {framework} is on record for it (compile that on the board); the newest is {what},"
                 yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
             else:
                 yield f"{what} for {where}{_beside(row)}: {_installing(row)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS_DRIVERS, WSL
 from envkit.solver.request import Request
-from envkit.tables.rows import framework_title
+from envkit.tables.rows import framework_title, os_title
 
 _IN_WORDS = {"gpu": "the ", "python": "Python ", "cuda": "CUDA ", "cudnn": "cuDNN ", "driver": "driver "}
 
@@ -31,6 +31,10 @@ def part_in_words(label: str) -> str:
     option, _, value = label.partition(" ")
     if option in _IN_WORDS and value:
         return f"{_IN_WORDS[option]}{value}"
+    if option == "os" and value:
+        return os_title(value)
+    if (system := os_title(label)) != label:
+        return system
     name, comparison, version = label.partition("==")
     return f"{framework_title(name)} {version}" if comparison else framework_title(name)
 

@@ -25,7 +25,6 @@ from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_o
 from envkit.compat.verdict import Verdict
 from envkit.solver.assemble import cudnn_pins
 from envkit.solver.model import Choice
-from envkit.solver.other_words import PYTORCH_FOR_CPU
 from envkit.solver.query import Query
 from envkit.solver.request import Request, TargetGpu
 from envkit.solver.unjudged import unjudged
@@ -258,9 +257,7 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 
 def _without_gpu(request: Request) -> Iterator[str]:
     if request.no_gpu and not request.gpus and not request.container:
-        yield "this machine has no NVIDIA GPU, so the plan does not take one into account; use --gpu to name one"
-        if any(one.name == "pytorch" for one in request.frameworks):
-            yield f"for CPU-only PyTorch packages, use --index-url {PYTORCH_FOR_CPU}"
+        yield "this machine has no NVIDIA GPU, so the plan does not take one into account; use --gpu to specify one"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:

@@ -30,13 +30,13 @@ def wsl_notes(request: Request, builds: Iterable[FrameworkBuild]) -> Iterator[st
     titles = list(dict.fromkeys(framework_title(build.framework) for build in builds if brings_cuda(build)))
     if titles:
         yield (
-            f"in WSL only the driver of Windows counts: the packages of {series(titles)} bring their own CUDA, so no "
-            "CUDA toolkit is needed there, and no Linux driver"
+            f"in WSL, only the Windows driver matters: the packages of {series(titles)} include their own CUDA, so "
+            "neither a CUDA toolkit nor a Linux driver is needed there"
         )
     newer = limit("driver-for-newer-docker-desktop")
     if request.container and request.driver is not None and request.driver >= newer:
         yield (
-            f"next to Windows drivers from branch {newer} on, Docker Desktop must be "
-            f"{limit('docker-desktop-for-newer-driver')} or newer: in an older one containers see no GPU, whatever is "
-            "in the image"
+            f"with Windows drivers of branch {newer} or newer, Docker Desktop must be "
+            f"{limit('docker-desktop-for-newer-driver')} or newer: in older releases, containers see no GPU, whatever "
+            "the image contains"
         )

@@ -27,7 +27,7 @@ HEADERS = {
     "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
     "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
     "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
-    "newest_tensorflow": "TensorFlow", "archived_since": "ended",
+    "newest_tensorflow": "TensorFlow", "archived_since": "retired",
     "min_compute_capability": "CC min", "max_compute_capability": "CC max",
     "minimum_driver": "driver", "minor_compatibility_driver": "driver (minor)",
     "minimum_windows_driver": "Windows driver",

@@ -19,6 +19,7 @@ from envkit.tables.cells import PARSERS, text
 
 Row = TypeVar("Row")
 _FIRST_ROW = 2  # line 1 is the header
+_PYPI = "pkg:pypi/"
 DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 
 
@@ -60,7 +61,14 @@ class Source:
     @property
     def citation(self) -> str:
         """Title and address."""
-        return f"{self.title} <{self.url}>" if self.url else self.title
+        return f"{self.title} <{self.page}>" if self.url else self.title
+
+    @property
+    def page(self) -> str:
+        """The address that a browser opens: of a package of the index, which is named by its kind, its page there."""
+        if not self.url.startswith(_PYPI):
+            return self.url
+        return f"https://pypi.org/project/{self.url.removeprefix(_PYPI).replace('@', '/')}/"
 
 
 def read(

@@ -74,7 +74,7 @@ def test_a_check_that_weighs_its_messages_is_asked_alone() -> None:
 def test_what_the_host_manages_is_skipped_whatever_was_said() -> None:
     container = System(machine_kind=found(MachineKind.CONTAINER, "/.dockerenv"))
     (finding,) = findings_of(Environment(system=container, messages=SAID), elsewhere=NO_OWN_DRIVER)
-    assert (finding.status, finding.title) == (Status.SKIP, "managed by this container's host")
+    assert (finding.status, finding.title) == (Status.SKIP, "managed on the container's host")
 
 
 @pytest.mark.parametrize(

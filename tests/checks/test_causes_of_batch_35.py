@@ -112,7 +112,7 @@ def test_a_card_beside_one_that_builds_left_out_is_judged_itself() -> None:
         ("27", "wsl.useWindowsDriver"),
         ("28", "TCNN_CUDA_ARCHITECTURES=86"),
         ("33", "sdbootutil"),
-        ("37", "needs no container"),
+        ("37", "do not need a container"),
         ("38", "xmrig-cuda"),
         ("39", "No wheel provides cuDNN 6"),
         ("41", "out of Path"),

@@ -57,7 +57,7 @@ _WEBUI = 'File "/home/user/stable-diffusion-webui/venv/lib/python3.10/site-packa
         (_NANO + _FOUND, "jetson-container-of-other-release", "dustynv/opencv:r32.7.1", "git clone"),
         (_XAVIER + _FOUND, "jetson-container-of-other-release", "dustynv/opencv:r35.4.1", "r32"),
         # the compiler's error is there: the log tells no more
-        (_MDEV, "dkms-build-failed", "do not fit this kernel", "tail -n 40"),
+        (_MDEV, "dkms-build-failed", "do not match this kernel", "tail -n 40"),
         (
             "Building for 5.11.17-051117-generic\ndpkg: error processing package nvidia-dkms-465 (--configure):\n",
             "dkms-build-failed",
@@ -78,7 +78,7 @@ _WEBUI = 'File "/home/user/stable-diffusion-webui/venv/lib/python3.10/site-packa
             "Could not load dynamic library 'libcusolver.so.11'; dlerror: libcusolver.so.11. CUDA is 11.2.\n",
             "tf-cannot-dlopen",
             "",
-            "is a file of CUDA",
+            "belongs to CUDA",
         ),
         # the extension that the message names, compiled against this torch
         (

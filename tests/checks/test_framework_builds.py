@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.ingest import parse_text
 from envkit.model import MachineKind, Message, OsRelease
+from envkit.tables import Matrix
 from tests.checks.software import (
     GPU_1080,
     GPU_4090,
@@ -245,3 +250,22 @@ def test_jax_is_offered_in_the_installed_release_for_a_cuda_of_the_driver(driver
     remedy = worst(JAX, environment).remedy
     assert remedy is not None
     assert expected in remedy.commands[-1]
+
+
+@pytest.mark.parametrize(
+    ("release", "cuda", "card", "words"),
+    [
+        ("0.3.1", "9.1", "GeForce GTX 960M", "torch==0.3.1 has no kernels for the GeForce GTX 960M"),  # 3.5, then 5.2
+        ("2.6.0", "12.4", "NVIDIA GeForce RTX 5090", "torch==2.6.0 is too old for the NVIDIA GeForce RTX 5090"),
+        ("2.9.0", "13.0", "NVIDIA GeForce GTX 1080", "torch==2.9.0 no longer supports the NVIDIA GeForce GTX 1080"),
+    ],
+)
+def test_only_a_gpu_newer_than_every_target_makes_a_build_too_old(
+    release: str, cuda: str, card: str, words: str
+) -> None:
+    text = (
+        f"PyTorch version: {release}\nIs debug build: False\nCUDA used to build PyTorch: {cuda}\n"
+        f"GPU models and configuration: GPU 0: {card}\n"
+    )
+    found = run_checks(parse_text(text), Matrix.load(), all_checks().values())
+    assert any(finding.title.startswith(words) for finding in found if finding.status is Status.FAIL)

@@ -57,7 +57,7 @@ def hints(environment: Environment) -> list[Finding]:
 def test_a_hint_is_a_possible_warning_with_what_would_confirm_it(text: str) -> None:
     [hint] = hints(parse_text(text))
     assert (hint.id, hint.status, hint.confidence) == (CAUSE, Status.WARN, Confidence.POSSIBLE)
-    assert hint.title == f"This text reads like known reports of: {all_checks()[CAUSE].title}"
+    assert hint.title == f"The wording resembles known reports of: {all_checks()[CAUSE].title}"
     assert hint.remedy is not None
     assert hint.remedy.commands == ()
     assert f"envkit explain {CAUSE}" in hint.remedy.summary
@@ -75,7 +75,7 @@ def test_the_verdict_is_neither_health_nor_the_hint(text: str) -> None:
     printed = doctor_text(environment, findings)
     assert "No problems found" not in printed
     assert "Nothing is broken" not in printed
-    assert "reads like known reports" in printed
+    assert "The wording resembles known reports" in printed
 
 
 def test_other_causes_that_are_nearly_as_like_are_named_with_what_tells_them_apart() -> None:

@@ -73,7 +73,7 @@ UNSAID = ("docker-no-nvidia-runtime", "selinux-blocks-device", "container-loses-
 @pytest.mark.parametrize("id", [*UNSAID, "mig-enabled-no-instance", "nvlink-inactive", "triton-needs-compiler"])
 def test_what_a_text_does_not_mention_is_unknown(id: str) -> None:  # noqa: A002 - as in reports
     finding = own(COMPUTED + H100, id)
-    assert finding.status is Status.UNKNOWN and finding.title.startswith("the text ")
+    assert finding.status is Status.UNKNOWN and finding.title.startswith("the input ")
 
 
 def test_what_a_text_shows_not_to_apply_is_skipped() -> None:

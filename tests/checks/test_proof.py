@@ -34,7 +34,7 @@ def test_nothing_is_probed_in_a_text(text: str) -> None:
 
 def test_what_nobody_looked_at_is_said_by_where_the_facts_come_from() -> None:
     assert unseen(Environment(), "the device files") == "envkit did not probe the device files"
-    assert unseen(parse_text("x"), "the device files") == "the text does not show the device files"
+    assert unseen(parse_text("x"), "the device files") == "the input does not show the device files"
     findings = run_checks(Environment(), matrix(), all_checks().values())
     titles = {finding.title for finding in findings if finding.id == "xid-other"}
     assert titles == {"envkit did not probe the kernel log"}

@@ -1,4 +1,4 @@
-"""A remedy fits what the text shows: its module, its cards, its system, its manager; one test for each class."""
+"""A remedy matches what the input shows: its module, its cards, its system, its manager; one test for each class."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_series_is_no_card_and_advice_no_machine() -> None:
 def test_a_text_on_another_makers_gpu_is_reported(path: str, maker: str) -> None:
     environment = parse_text((REPORTS / f"{path}.txt").read_text())
     answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
-    assert answer.title == f"This text is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()
+    assert answer.title == f"The input is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()
 
 
 def test_an_xid_of_a_program_is_answered() -> None:
@@ -117,7 +117,7 @@ def test_one_check_that_could_not_be_run_says_what_it_lacks() -> None:
     environment = parse_text(text)
     chosen = run_checks(environment, matrix(), [all_checks()["nvlink-inactive"]])
     answer = verdict(environment, chosen)
-    assert answer.title == "nvlink-inactive could not be checked: the text does not show the NVLink status"
+    assert answer.title == "nvlink-inactive could not be checked: the input does not show the NVLink status"
 
 
 def test_a_driver_named_in_russian_is_known() -> None:

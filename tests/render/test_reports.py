@@ -50,7 +50,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix       Reboot.") < text.index("  Why       Every") < text.index("  See also  envkit")
     assert "\n              sudo systemctl reboot\n" in text
-    assert "  Also      NVML does not answer (caused by the problem above)\n" in text
+    assert "  Also      NVML does not answer (fixing the problem above also fixes this)\n" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",
@@ -152,7 +152,7 @@ def test_every_fact_is_listed_with_its_source_or_reason() -> None:
 def test_a_broken_check_reaches_the_headline() -> None:
     broken = Finding("glibc-too-old", Status.ERROR, "internal error in this check: KeyError: 'x'")
     text = doctor_text(MACHINE, [broken, WELL])
-    assert text.startswith("?     One check failed inside envkit")
+    assert text.startswith("UNKNOWN One check failed inside envkit")
     assert "No problems found" not in text
     assert '<h1 class="unknown">' in doctor_html(MACHINE, [broken, WELL])
 
@@ -160,13 +160,13 @@ def test_a_broken_check_reaches_the_headline() -> None:
 def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
     environment = parse_text("hello world\n")
     findings = run_checks(environment, Matrix.load(), all_checks().values())
-    assert doctor_text(environment, findings).startswith("?     envkit recognized nothing in this text")
+    assert doctor_text(environment, findings).startswith("UNKNOWN envkit recognized nothing in the input")
     assert '<h1 class="unknown">' in doctor_html(environment, findings)
 
 
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:
     environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
-    assert doctor_text(environment, [UNKNOWN]).startswith("?     uvm-module-not-loaded could not be checked")
+    assert doctor_text(environment, [UNKNOWN]).startswith("UNKNOWN uvm-module-not-loaded could not be checked")
 
 
 BEFORE = "After the update of our cluster I have tried everything that I found, and at the end it always writes "

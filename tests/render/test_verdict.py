@@ -148,7 +148,7 @@ def test_a_text_that_says_nothing_is_asked_for_what_would_tell() -> None:
     environment, findings = judged("hello world\n")
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)
-        assert "envkit recognized nothing in this text" in page
+        assert "envkit recognized nothing in the input" in page
         assert page.index("nvidia-smi") < page.index("torch.utils.collect_env") < page.index("dmesg")
 
 

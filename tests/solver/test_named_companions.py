@@ -155,7 +155,7 @@ def test_wheels_of_other_releases_of_the_same_major_are_told() -> None:
 @pytest.mark.parametrize(
     ("name", "words", "told"),
     [
-        ("mmcv", {"frameworks": ("torch==1.2.0", "mmcv")}, "PyTorch before 1.3 takes mmcv 0.4.x"),
+        ("mmcv", {"frameworks": ("torch==1.2.0", "mmcv")}, "PyTorch before 1.3 needs mmcv 0.4.x"),
         ("mmcv==1.4.0", {"frameworks": ("torch==1.10.0", "mmcv==1.4.0")}, "is mmcv-full, whose wheels are listed"),
         ("transformer-engine==1.13", {"frameworks": ("transformer-engine==1.13",)}, "set CUDNN_PATH"),
         ("transformer-engine", {"frameworks": ("transformer-engine==2.5",)}, "--no-build-isolation"),
@@ -209,7 +209,7 @@ def test_wsl_needs_no_cuda_and_docker_desktop_a_release_of_its_own() -> None:
     def told(**words: Any) -> str:
         return " | ".join(_answer("tensorflow==2.16.1", os_id="wsl", **words).background)
 
-    assert "bring their own CUDA, so no CUDA toolkit is needed there" in told(driver="555.85")
+    assert "include their own CUDA, so neither a CUDA toolkit" in told(driver="555.85")
     assert "Docker Desktop must be 4.31 or newer" in told(driver="555.85", container=True)
     assert "Docker Desktop" not in told(driver="552.22", container=True) + told(driver="555.85")
 

@@ -68,7 +68,7 @@ def _refused(name: str, *frameworks: str, arch: str = "x86_64", cuda: str | None
     ("name", "words"),
     [
         ("whisperx", "3.5 or newer, which require ctranslate2 4.5"),
-        ("sageattention", "on Windows triton-windows"),
+        ("sageattention", "on Windows, triton-windows"),
         ("warp-lang", "driver 580 and newer"),
         ("nvidia-warp-lang", "driver 580 and newer"),
         ("llama-cpp-python", "https://abetlen.github.io/llama-cpp-python/whl/cu124"),
@@ -85,12 +85,12 @@ def test_a_package_without_versions_has_the_place_of_its_wheels(name: str, words
 @pytest.mark.parametrize(
     ("frameworks", "arch", "cuda", "said", "words"),
     [
-        (("pytorch==2.8.0", "flash-attn"), "aarch64", None, True, "compiled on 64-bit Arm"),
-        (("pytorch==2.8.0", "flash-attn"), "x86_64", None, False, "compiled on 64-bit Arm"),
+        (("pytorch==2.8.0", "flash-attn"), "aarch64", None, True, "on 64-bit Arm, flash-attn has hardly any wheels"),
+        (("pytorch==2.8.0", "flash-attn"), "x86_64", None, False, "on 64-bit Arm, flash-attn has hardly any wheels"),
         (("pytorch==2.4.1", "dgl==2.4.0"), "x86_64", None, True, "Install PyTorch 2.4.0"),
         (("pytorch==2.4.0", "dgl==2.4.0"), "x86_64", None, False, "Install PyTorch 2.4.0"),
-        (("pytorch==2.2.0", "dgl"), "x86_64", "12.2", True, "take those for CUDA 12.1"),
-        (("pytorch==2.4.0", "dgl"), "x86_64", "12.4", False, "take those for CUDA 12.1"),
+        (("pytorch==2.2.0", "dgl"), "x86_64", "12.2", True, "use those for CUDA 12.1"),
+        (("pytorch==2.4.0", "dgl"), "x86_64", "12.4", False, "use those for CUDA 12.1"),
     ],
 )
 def test_a_note_of_a_package_is_for_what_it_names_alone(

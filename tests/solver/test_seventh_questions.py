@@ -142,7 +142,7 @@ def test_jax_says_which_cudnn_it_was_compiled_with() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("numba==0.56.4", "0.57 is the first for CUDA 12"),
+        ("numba==0.56.4", "0.57 is the first release for CUDA 12"),
         ("dgl", r"https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"),
         ("torch-scatter", "https://data.pyg.org/whl/torch-2.4.0+cu124.html"),
         ("triton", "triton-windows"),
@@ -191,8 +191,8 @@ def test_a_conda_file_names_the_release_before_one_that_the_channel_is_not_known
 def test_a_board_is_told_of_its_images_by_jetpack() -> None:
     asked = ["--framework", "pytorch", "--gpu", "Jetson Orin Nano", "--arch", "aarch64", "--container"]
     out = " ".join(envkit("resolve", *asked, "--target", "any").stdout.split())
-    assert "for JetPack 5 take images for r35" in out
-    assert "for JetPack 6 take images for r36 (dustynv/l4t-pytorch:r36.4.0)" in out
+    assert "for JetPack 5, use images for r35" in out
+    assert "for JetPack 6, use images for r36 (dustynv/l4t-pytorch:r36.4.0)" in out
 
 
 def test_an_older_cudnn_that_is_loaded_first_is_told() -> None:

@@ -25,7 +25,7 @@ def test_what_is_missing_is_not_known_rather_than_not_there() -> None:
 
 @pytest.mark.parametrize(("cuda", "told"), [("12.1", True), ("11.8", False)])
 def test_which_index_has_onnxruntime_for_a_cuda(cuda: str, told: bool) -> None:
-    assert ("since 1.19 the default index has them" in _told("--framework", "onnxruntime", "--cuda", cuda)) is told
+    assert ("since 1.19, the default index has them" in _told("--framework", "onnxruntime", "--cuda", cuda)) is told
 
 
 @pytest.mark.parametrize(("driver", "told"), [("470.57.02", True), ("550.54.15", False)])

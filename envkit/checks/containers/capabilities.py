@@ -47,8 +47,8 @@ _REFUSED = Remedy(
 )
 
 _NIXOS_IN_WSL = Remedy(
-    "The specification that NixOS generates also mounts NVIDIA's programs of a Linux driver, whose libraries WSL does "
-    "not have. In configuration.nix, next to hardware.nvidia-container-toolkit.enable = true;, set "
+    "The specification that NixOS generates also mounts the programs of NVIDIA's Linux driver, whose libraries WSL "
+    "does not have. In configuration.nix, next to hardware.nvidia-container-toolkit.enable = true;, set "
     "hardware.nvidia-container-toolkit.mount-nvidia-executables = false; and wsl.useWindowsDriver = true;. Then "
     "rebuild and create the container again: it gets nvidia-smi and libcuda from Windows.",
     (fixed("sudo nixos-rebuild switch"),),
@@ -86,10 +86,10 @@ def _given_all(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if "apptainer" in which:
         return Remedy(
-            "Apptainer mounts those of the host's libraries that its list nvliblist.conf names, and an older list "
-            "lacks what newer drivers have. Add the missing library to it, as root on the node (the name without its "
-            "version, such as libnvidia-nvvm.so), or update Apptainer. Without root: mount it from the host (the first "
-            "command lists the host's files) with --bind FILE:/.singularity.d/libs/NAME in your own command.",
+            "Apptainer mounts only the host libraries that its nvliblist.conf lists, and an older list lacks some that "
+            "newer drivers have. Add the missing library to it, as root on the node (the name without its version, "
+            "such as libnvidia-nvvm.so), or update Apptainer. Without root, mount it from the host (the first command "
+            "lists the host's files) with --bind FILE:/.singularity.d/libs/NAME in your own command.",
             (
                 fixed("ldconfig -p"),
                 fixed("find /etc /usr/etc -name nvliblist.conf"),

@@ -23,19 +23,20 @@ _IN_RUN = (
     "and without root. "
 )
 _BY_FILE = (
-    'For good, name it in /etc/containers/containers.conf: under [engine], cdi_spec_dirs = ["/etc/cdi", "/run/cdi"].'
+    "To make this permanent, set it in /etc/containers/containers.conf: under [engine], cdi_spec_dirs = "
+    '["/etc/cdi", "/run/cdi"].'
 )
 _BY_NIX = (
-    "For good, set virtualisation.containers.containersConf.settings.engine.cdi_spec_dirs = [ "
+    "To make this permanent, set virtualisation.containers.containersConf.settings.engine.cdi_spec_dirs = [ "
     '"/etc/cdi" "/run/cdi" ]; in configuration.nix, and run sudo nixos-rebuild switch.'
 )
 
 
 _NIXOS_IN_WSL = Remedy(
-    "The tool does not find libdxcore.so: programs of NixOS do not search /usr/lib/wsl/lib. In the configuration of "
-    "NixOS-WSL, set wsl.useWindowsDriver = true; and rebuild: the libraries of the Windows driver are then on the "
+    "nvidia-ctk does not find libdxcore.so, because NixOS programs do not search /usr/lib/wsl/lib. In the NixOS-WSL "
+    "configuration, set wsl.useWindowsDriver = true; and rebuild, which puts the Windows driver's libraries on the "
     "loader's path. Then generate the specification again. Without that option, LD_LIBRARY_PATH=/usr/lib/wsl/lib in "
-    "front of nvidia-ctk does the same for once. The driver in Windows and WSL itself are fine.",
+    "front of nvidia-ctk works for a single run. The driver in Windows and WSL itself are fine.",
     (
         fixed("sudo nixos-rebuild switch"),
         fixed("sudo nvidia-ctk cdi generate --mode=wsl --output=/etc/cdi/nvidia.yaml"),

@@ -43,10 +43,10 @@ _BY_CLASS = Remedy(
 
 
 _BY_UDOCKER = Remedy(
-    "udocker gives a container the host's driver only if it is told to, and --gpus of Docker is unknown to it: create "
-    "the container under a name, let udocker copy the driver's libraries into it (again after each change of the "
-    "driver), and run it by that name; on a notebook, add --allow-root behind udocker as before. If the program also "
-    "comes as a binary or a wheel with CUDA for the system of the host, that needs no container at all.",
+    "udocker gives a container the host's driver only on request, and it does not have Docker's --gpus option. Create "
+    "the container with a name, have udocker copy the driver's libraries into it (again after each driver update), and "
+    "run it by that name; in a notebook, add --allow-root right after udocker, as before. If the program is also "
+    "available as a CUDA binary or wheel for the host's system, you do not need a container.",
     (
         fixed("udocker create --name=NAME IMAGE"),
         fixed("udocker setup --nvidia --force NAME"),
@@ -54,18 +54,18 @@ _BY_UDOCKER = Remedy(
     ),
 )
 _BY_CHARLIECLOUD = Remedy(
-    "ch-run mounts no driver: copy the host's driver into the image, which has to be an unpacked directory that you "
-    "may write to. It uses nvidia-container-cli of the host for that. Repeat it after each change of the driver.",
+    "ch-run does not mount a driver: copy the host's driver into the image, which must be an unpacked directory that "
+    "you can write to. ch-fromhost uses the host's nvidia-container-cli for this. Repeat it after each driver update.",
     (fixed("ch-fromhost --nvidia IMAGE"), fixed("ch-run IMAGE -- nvidia-smi")),
 )
 
 _CURED_BY_RUNTIME = ("told-runtime-needed", "told-runtime-cures", "told-runtime-contrast")
 _BY_RUNTIME = Remedy(
-    "This Compose does not pass on the GPU of the deploy section (old and some newer releases ignore it). Under the "
+    "This release of Compose ignores the GPU in the deploy section, as old releases and some newer ones do. Under the "
     "service in the compose file, add runtime: nvidia and environment: {NVIDIA_VISIBLE_DEVICES: all, "
-    "NVIDIA_DRIVER_CAPABILITIES: 'compute,utility'}, then create the container again. If Docker answers that it does "
-    "not know the runtime nvidia, register it on the host first (sudo nvidia-ctk runtime configure --runtime=docker, "
-    "then restart Docker, which stops its containers).",
+    "NVIDIA_DRIVER_CAPABILITIES: 'compute,utility'}, then create the container again. If Docker does not know the "
+    "runtime nvidia, register it on the host first (sudo nvidia-ctk runtime configure --runtime=docker, then restart "
+    "Docker, which stops its containers).",
     (fixed("docker compose up -d"),),
 )
 
@@ -76,7 +76,7 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     if component := named(seen(environment, "container-no-gpu-injected", "detail-torchx"), "component"):
         return Remedy(
             f"torchx starts the container, and its component {component} requests 0 GPUs unless you pass a number: "
-            "pass --gpu, before the arguments of the script. The driver and the container toolkit are fine.",
+            "pass --gpu before the script's arguments. The driver and the container toolkit are fine.",
             (run("torchx", "run", "-s", "local_docker", NAME(component), "--gpu", "1", "--script", SCRIPT),),
         )
     if "kubernetes" in names:
@@ -154,8 +154,8 @@ def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(seen(environment, "driver-baked-into-image", "detail-package"), "package")
     named_one = f" ({package}, which another package requires)" if package else ""
     by_runtime = (
-        " Files without a package remain where the image was built with nvidia as Docker's default runtime: remove "
-        "default-runtime from daemon.json on the machine that builds, and build the whole chain of images again."
+        " Driver files that belong to no package remain if the image was built with nvidia as Docker's default "
+        "runtime: remove default-runtime from daemon.json on the build machine, and rebuild the whole chain of images."
         if seen(environment, "driver-baked-into-image", "detail-default-runtime")
         else ""
     )
@@ -164,8 +164,8 @@ def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
         f"Leave the driver's packages{named_one} out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead "
         "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's "
         f"driver.{by_runtime} Or, as the last step of the Dockerfile: RUN rm -f "
-        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*. The command makes such an image, "
-        "without-driver, of the one that fails (on Windows, use the RUN line).",
+        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*. The command builds such an image, "
+        "named without-driver, from the one that fails (on Windows, use the RUN line instead).",
         "image-without-driver",
     )
 
@@ -304,7 +304,8 @@ DRIVER_PACKAGE = regex(
     rank=18,
     any_of=("driver.device_nodes", "driver.nvml", "messages"),
     explained_by=("device-nodes-missing", "vgpu-unlicensed"),
-    fix="Restart the container. Permanent fix: CDI, links in /dev/char, or cgroupfs as Docker's cgroup driver.",
+    fix="Restart the container. For a permanent fix, use CDI, create links in /dev/char, or make cgroupfs Docker's "
+    "cgroup driver.",
     references=threads("NVIDIA/nvidia-container-toolkit#48", "NVIDIA/nvidia-docker#1730", "NVIDIA/gpu-operator#485"),
 )
 def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -269,7 +269,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     ),
 )
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Docker is Docker Engine.
+    """Docker is installed as Docker Engine, not as the snap or Docker Desktop.
 
     The snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine that has no
     GPU.
@@ -296,7 +296,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
             yield skip(f"Docker comes from {name}; no GPU was seen", evidence=evidence)
     else:
         yield ok(
-            "Docker is Docker Engine",
+            "Docker is installed as Docker Engine",
             evidence=[known(environment, "containers.docker", engine.operating_system or "engine")],
         )
 
@@ -339,7 +339,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.PLACE,
     rank=34,
     any_of=("containers.docker", "messages"),
-    fix="Use CDI, or set no-cgroups = true in NVIDIA's configuration.",
+    fix="Use CDI, or set no-cgroups = true in the NVIDIA Container Toolkit's configuration.",
     references=threads("NVIDIA/nvidia-container-toolkit#85", "NVIDIA/libnvidia-container#154"),
 )
 def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

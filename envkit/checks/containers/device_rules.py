@@ -36,14 +36,14 @@ _LEFT_ALONE = Fault(
     layer=Layer.PLACE,
     rank=6,
     any_of=("containers.toolkit_config", "messages"),
-    fix="Set no-cgroups = false in NVIDIA's configuration, and restart the engine.",
+    fix="Set no-cgroups = false in the NVIDIA Container Toolkit's configuration, and restart the engine.",
     references=threads("NVIDIA/nvidia-container-toolkit#85", "microsoft/WSL#9962"),
 )
 def no_cgroups_with_rootful_engine(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """With an engine that runs as root, NVIDIA's hook adds the device rules that let a container open the GPU.
 
-    `no-cgroups = true` turns that off, for rootless engines. With others, NVML then says "Unknown Error" inside, or
-    that the operating system blocks the GPU.
+    `no-cgroups = true` turns that off, for rootless engines. With other engines, NVML then reports "Unknown "
+    "Error" inside the container, or that the operating system blocks the GPU.
     """
     config = environment.containers.toolkit_config
     if reported := _LEFT_ALONE.reported(environment):

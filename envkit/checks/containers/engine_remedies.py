@@ -74,7 +74,7 @@ def of_jetpack(environment: Environment) -> Remedy:
     by_file = board is not None and board < limit("l4t-with-nvidia-ctk")  # its runtime package writes daemon.json
     configure: tuple[Command, ...] = () if by_file else (_CONFIGURE,)
     return Remedy(
-        "On a Jetson, the container runtime is a part of JetPack: install it from the board's own repository, which "
+        "On a Jetson, the container runtime is part of JetPack: install it from the board's own repository, which "
         "also brings the lists of the libraries that containers get from the board (on JetPack 4, CUDA, cuDNN, and "
         "TensorRT, too). The packages for PCs lack these lists. Then restart Docker; `docker info` lists the runtime "
         "nvidia. Restart running containers yourself.",
@@ -91,9 +91,9 @@ def of_enroot(environment: Environment) -> Remedy:
     """Enroot needs no Docker and no runtime, only the program that its hook calls."""
     given = remedy(
         environment,
-        "Enroot's hook for GPUs calls nvidia-container-cli, which this node lacks: install NVIDIA's container toolkit "
-        "on every GPU node; its package libnvidia-container-tools, which alone is enough, brings the program. The "
-        "driver is fine, and Docker is not needed. The last command checks it.",
+        "Enroot's GPU hook calls nvidia-container-cli, which this node lacks: install the NVIDIA Container Toolkit on "
+        "every GPU node (its package libnvidia-container-tools, which contains the program, is enough). The driver is "
+        "fine, and Docker is not needed. The last command checks it.",
         "container-toolkit",
     )
     return Remedy(given.advice, (*given.steps, fixed("nvidia-container-cli info")))

@@ -39,7 +39,7 @@ BASE_ON_RECORD = image_fault(
     doc="""envkit's data lists the images that the file starts from, and what they contain.
 
     Informational: ok for a supported tag, unknown for one whose support status is not known.""",
-    fix="No action needed.",
+    fix="No action is needed.",
     references=(_TAGS,),
 )
 BASE_UNKNOWN = image_fault(
@@ -48,7 +48,7 @@ BASE_UNKNOWN = image_fault(
     doc="""The name of each base image is complete, and its tag is in envkit's data.
 
     Nothing built on an unknown image can be checked, because neither its CUDA nor its Python is known. A FROM whose
-    argument has no default stops the build where nobody passes --build-arg.""",
+    argument has no default stops the build if --build-arg is not passed.""",
     fix="Give the build argument a default, or use a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )
@@ -59,7 +59,7 @@ DRIVER_INSIDE = image_fault(
 
     The container toolkit mounts the host's driver libraries. Sooner or later, a second set in the image differs from
     the host's kernel module: "Driver/library version mismatch".""",
-    fix="Remove the driver package; install cuda-toolkit-X-Y or the libraries alone.",
+    fix="Remove the driver package; install only cuda-toolkit-X-Y or the libraries.",
     references=threads("k4yt3x/video2x#1226", "E4S-Project/e4s#172", "NVIDIA/nvidia-docker#1256"),
 )
 DRIVER_TOO_OLD = image_fault(
@@ -177,8 +177,8 @@ OTHER_VENDOR = image_fault(
     title="A package built for CUDA is installed in an image for GPUs of another vendor",
     doc="""In an image with ROCm, the packages are builds for ROCm.
 
-    The default index has PyTorch, vLLM, and xFormers for CUDA only. Over an image that brings PyTorch for ROCm, pip
-    replaces it with the CUDA build, or adds a package whose kernels no AMD GPU runs.""",
+    The default index has PyTorch, vLLM, and xFormers for CUDA only. In an image that includes PyTorch for ROCm, pip
+    replaces it with the CUDA build, or adds a package whose kernels run on no AMD GPU.""",
     fix="Keep the framework of the base image, or install the builds for ROCm from their own index.",
     references=("https://pytorch.org/get-started/locally/", "https://hub.docker.com/r/rocm/pytorch"),
 )
@@ -294,20 +294,20 @@ GPU_HIDDEN = image_fault(
 )
 USER_NOT_ROOT = image_fault(
     "image.user-not-root",
-    title="apt runs as a user who may not install packages",
+    title="apt runs as a user who is not allowed to install packages",
     doc="""Every step that calls apt runs as root.
 
-    USER holds for all steps that follow it, and some images set it themselves. apt then cannot lock its lists:
+    USER applies to all steps that follow it, and some images set it themselves. apt then cannot lock its lists:
     "Permission denied (are you root?)".""",
-    fix="Write USER root before the step, and switch back after it.",
+    fix="Add USER root before the step, and switch back after it.",
     references=("https://docs.docker.com/reference/dockerfile/#user",),
 )
 CERTIFICATES_MISSING = image_fault(
     "image.certificates-missing",
     title="A download over https has no certificates to trust",
-    doc="""curl, wget, and git have ca-certificates beside them.
+    doc="""An image that uses curl, wget, or git over https contains ca-certificates.
 
-    Images of Ubuntu and Debian contain no certificates, and these programs only recommend them: with
+    Ubuntu and Debian images contain no certificates, and these programs only recommend the package: with
     --no-install-recommends, every https address is refused.""",
     fix="Install ca-certificates in the same apt-get install.",
     references=("https://packages.ubuntu.com/ca-certificates",),
@@ -315,9 +315,9 @@ CERTIFICATES_MISSING = image_fault(
 INSTALLER_ASKS = image_fault(
     "image.installer-asks",
     title="An installer asks questions, and a build cannot answer them",
-    doc="""NVIDIA's runfile is called with --silent in a build.
+    doc="""A build calls NVIDIA's runfile with --silent.
 
     Without it, the installer shows its license and a menu, for which it needs a terminal.""",
-    fix="Add --silent, and name the parts: --silent --toolkit.",
+    fix="Add --silent, and specify the parts, as in `--silent --toolkit`.",
     references=("https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html",),
 )

@@ -50,9 +50,9 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "image-needs-newer-driver", "detail-rented"):
         wanted = f"CUDA {cuda} or newer" if cuda else "the CUDA that the message names"
         return Remedy(
-            f"A rented host keeps its driver: let only hosts with {wanted} be chosen. On RunPod, that is "
-            "the endpoint's or pod's filter for CUDA versions (allowedCudaVersions in hub.json): list every version "
-            f"from there on, and no older one. {kept}"
+            f"You cannot change a rented host's driver: rent only hosts with {wanted}. On RunPod, use the endpoint's "
+            f"or pod's CUDA version filter (allowedCudaVersions in hub.json): list that version and every newer one. "
+            f"{kept}"
         )
     given = newer_driver(environment, matrix, cuda, kept)
     if not older or given.steps:
@@ -106,7 +106,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         )
     elif not requirement:
         yield (
-            skip("no container image here declares a driver requirement")
+            skip("no container image in use declares a driver requirement")
             if environment.variables.known
             else unknown(unseen(environment, "the environment variables"))
         )

@@ -122,7 +122,7 @@ PIP_MISSING = image_fault(
 
     Plain distribution images and nvidia/cuda images have no pip and usually no Python: the shell stops with
     "not found". The pip of an older distribution does not run on newer Pythons.""",
-    fix="Install it first: apt-get update && apt-get install -y python3-pip.",
+    fix="Install it first: `apt-get update && apt-get install -y python3-pip`.",
     references=("https://packaging.python.org/en/latest/guides/installing-using-linux-tools/",),
 )
 APT_LISTS_MISSING = image_fault(
@@ -131,7 +131,7 @@ APT_LISTS_MISSING = image_fault(
     doc="""apt-get update runs before apt installs packages, and after a command that removed the lists.
 
     Distribution images and nvidia/cuda images come without lists: apt finds no package that is not installed yet.""",
-    fix="Run apt-get update in the same RUN: apt-get update && apt-get install -y PACKAGE.",
+    fix="Run apt-get update in the same RUN: `apt-get update && apt-get install -y PACKAGE`.",
     references=(
         "https://docs.docker.com/build/building/best-practices/#apt-get",
         *threads("kamon-io/docker-grafana-graphite#72", "tianon/docker-brew-ubuntu-core#44"),
@@ -150,7 +150,7 @@ GPU_AT_BUILD = image_fault(
 APT_ASKS = image_fault(
     "image.apt-asks",
     title="apt asks whether to continue, and gets no answer",
-    doc="""apt-get install has -y if it installs more than the named packages, and apt-get upgrade has it always.
+    doc="""apt-get install has -y if it installs more than the named packages, and apt-get upgrade always has it.
 
     A build has no terminal: apt gets no answer, and stops with "Abort.".""",
     fix="Add -y.",
@@ -172,7 +172,7 @@ PIP_OUTDATES_ITSELF = image_fault(
     doc="""A pip that upgrades itself first reads which Python the new release needs.
 
     Versions before 9 do not: the newest pip replaces them, and every later pip command fails with a syntax error.""",
-    fix="Specify the last release for that Python: pip install 'pip<21'.",
+    fix="Specify the last release for that Python: `pip install 'pip<21'`.",
     references=("https://pip.pypa.io/en/stable/news/#v9-0-0",),
 )
 PIP_REFUSES_METADATA = image_fault(
@@ -213,9 +213,9 @@ OTHER_PYTHON = image_fault(
     doc="""The Python that starts the program is the one that its packages were installed for.
 
     apt's pip belongs to the distribution's Python, even if another one was installed and linked as python. A virtual
-    environment that is copied into another image needs the Python that made it, at the same path. On newer releases of
-    Ubuntu, pip puts packages below --prefix into a folder of its own, local.""",
-    fix="Install with the same Python: python -m pip install ….",
+    environment that is copied into another image needs the Python that made it, at the same path. On newer Ubuntu
+    releases, pip puts packages that are installed with --prefix into a subdirectory named local.""",
+    fix="Install with the same Python: `python -m pip install …`.",
     references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
 )
 PYTHON_OF_PIP = image_fault(
@@ -225,7 +225,7 @@ PYTHON_OF_PIP = image_fault(
 
     It determines which packages pip chooses. The report names it only if links, get-pip.py, and environments leave no
     doubt.""",
-    fix="No action needed.",
+    fix="No action is needed.",
     references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
 )
 FRAMEWORK_IN_BASE = image_fault(
@@ -234,13 +234,13 @@ FRAMEWORK_IN_BASE = image_fault(
     doc="""The framework in the base image is known, and no package that the Dockerfile installs replaces it.
 
     Requirements files and projects that were not read may still replace it.""",
-    fix="No action needed.",
+    fix="No action is needed.",
     references=("https://hub.docker.com/r/pytorch/pytorch/tags",),
 )
 TOOL_OPTION = image_fault(
     "image.tool-option",
     title="A command has an option that its program does not know, or lacks one that it needs",
-    doc="""Every program gets only options that it accepts, and all that it needs.
+    doc="""Every program gets only options that it accepts, and all the options that it needs.
 
     `uv sync` installs into the project's environment; only `uv pip` has the option --system. `pip install` never
     prompts and has no -y, but `pip uninstall` needs it; pip's newest releases have dropped --global-option and
@@ -311,23 +311,23 @@ PROGRAM_MISSING = image_fault(
 )
 ARGUMENT_MISSING = image_fault(
     "image.argument-missing",
-    title="A step stops where a build argument is not given, and the argument has no default",
+    title="A step stops without a build argument, and the argument has no default",
     doc="""Every ARG that a step tests for, or that names a user or a group, has a default.
 
-    `test -n "$NAME" &&`, `[ -z "$NAME" ]` with an exit, and `${NAME:?}` stop the build on purpose where nobody passes
-    the argument: the file is built with --build-arg alone. So do useradd, groupadd, and the like without a name or a
-    number.""",
+    `test -n "$NAME" &&`, `[ -z "$NAME" ]` with an exit, and `${NAME:?}` stop the build on purpose if the argument is
+    not passed: such a file can only be built with --build-arg. Commands such as useradd and groupadd also stop without
+    a name or a number.""",
     fix="Give the argument a default, or build with --build-arg.",
     references=("https://docs.docker.com/reference/dockerfile/#arg",),
 )
 PROJECT_LEFT = image_fault(
     "image.project-left",
     title="An environment is copied without the project that it points to",
-    doc="""What is installed with -e is copied to the same folder of the last stage.
+    doc="""A project that is installed with -e is copied to the same directory of the last stage.
 
-    `pip install -e` leaves the project where it is: the environment holds nothing but its path. An environment that is
-    copied into another stage without that folder cannot import the project.""",
-    fix="Install the project without -e, or copy its folder to the same place.",
+    `pip install -e` leaves the project where it is: the environment contains only its path. An environment that is
+    copied into another stage without that directory cannot import the project.""",
+    fix="Install the project without -e, or copy its directory to the same place.",
     references=("https://setuptools.pypa.io/en/latest/userguide/development_mode.html",),
 )
 PROGRAM_MOVED = image_fault(

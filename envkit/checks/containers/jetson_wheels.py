@@ -36,10 +36,10 @@ def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wante
         return _from_vendor(environment, items, wheel, have)
     if framework == "pytorch" and items and (image := _image_of(environment)):
         return Remedy(
-            f"Use an image with a PyTorch for this board: {image} is one for L4T {board.get().major}. Start your own "
-            "command with it in place of the image that fails, with the same volumes; the command below prints True "
-            "and the GPU targets of its PyTorch. (autotag of jetson-containers would take a local image first, such as "
-            "the one that fails.)",
+            f"Use an image with PyTorch for this board: {image} is one for L4T {board.get().major}. Put it in your own "
+            "command in place of the image that fails, and keep the volumes; the command below prints True and the GPU "
+            "targets of its PyTorch. (The autotag script of jetson-containers prefers local images, such as the one "
+            "that fails.)",
             (run("docker", "run", "--rm", "--runtime", "nvidia", IMAGE(image), "python3", "-c", _SHOW),),
         )
     return remedy(
@@ -102,10 +102,10 @@ def _wheel_of(environment: Environment, name: str, have: Version | None) -> Jets
 
 def _from_vendor(environment: Environment, items: list[Installed], wheel: JetsonWheel, have: Version | None) -> Remedy:
     """The wheel by its address: the index has none for these boards."""
-    changed = f" NVIDIA has none of {have} for it." if have not in (None, wheel.version) else ""
+    changed = f" NVIDIA has no build of PyTorch {have} for it." if have not in (None, wheel.version) else ""
     python = items[0].python if items else named_python(environment)
     own = python.version.release(2) if python.version is not None else wheel.python
-    other = "" if own == wheel.python else f" It is for Python {wheel.python}, the board's own, not for {own}."
+    other = "" if own == wheel.python else f" It is for the board's own Python, {wheel.python}, not for {own}."
     executable = "/usr/bin/python3" if other else python.executable or "python3"
     return remedy(
         environment,

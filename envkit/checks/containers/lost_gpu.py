@@ -19,8 +19,8 @@ _NAMED = ("detail-exec", "detail-name", "detail-compose", "detail-inspect")
 _UNNAMED = "CONTAINER"  # to be filled in
 _CPU_MANAGER = (
     "The kubelet's static CPU manager rewrites the container's cgroup a few seconds after its start, and drops the "
-    "rules for the GPU's devices, because the hook added them and the kubelet does not know them. A new pod alone "
-    "fails again. Let the device plugin pass the devices to the kubelet: run it privileged and with "
+    "rules for the GPU's devices, because the hook added them without the kubelet's knowledge. A new pod would fail in "
+    "the same way. Have the device plugin pass the devices to the kubelet: run it privileged and with "
     "PASS_DEVICE_SPECS=true (in its Helm chart: compatWithCPUManager), as the command does for the usual DaemonSet "
     "(kubectl get daemonsets -A shows its name); then delete the pods that lost the GPU. Or remove "
     "--cpu-manager-policy=static from the kubelet. The driver is fine."

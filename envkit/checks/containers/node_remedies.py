@@ -21,9 +21,9 @@ _SHARED = (
     "Unknown Error): if you need both, use CDI for the rootless one instead."
 )
 _IN_LXC = (
-    "In an unprivileged LXC container, nobody may set device rules, not even its root: let NVIDIA's hook leave them "
-    "alone, by no-cgroups = true in /etc/nvidia-container-runtime/config.toml inside that container, where Docker "
-    "runs (first command). LXC itself already decides which devices are allowed."
+    "In an unprivileged LXC container, not even root can set device rules: make NVIDIA's hook leave them alone by "
+    "setting no-cgroups = true in /etc/nvidia-container-runtime/config.toml inside that container, where Docker runs "
+    "(first command). LXC itself already decides which devices are allowed."
 )
 _OF_NODES = {"k3s-node": ("k3s", "restart-k3s"), "rke2-node": ("RKE2", "restart-rke2")}
 
@@ -52,12 +52,12 @@ def _told_toolkit(environment: Environment) -> Version | None:
 
 
 _FULL = (
-    "First see what the nodes offer (first command). Where a GPU node shows a number, its GPUs are in use, or the pod "
-    "asks for more than one node has: the second command shows how many of them other pods have requested. Free some, "
+    "First see what the nodes offer (first command). If a GPU node shows a number, its GPUs are in use, or the pod "
+    "asks for more than any node has; the second command shows how many of them other pods have requested. Free some, "
     "add a node, or request fewer; nothing on the nodes needs to be changed."
 )
 _NONE_OFFERED = (
-    "Where it shows <none> or 0, the device plugin offers no GPU. If the third command shows no plugin, install "
+    "If it shows <none> or 0, the device plugin offers no GPU. If the third command shows no plugin, install "
     "NVIDIA's device plugin or GPU operator. If it shows one, read its log (kubectl logs): most often, nvidia is not "
     "the default runtime of the node's container engine. Add both outputs and the log to the input and run envkit "
     "again."

@@ -16,7 +16,7 @@ INSTALLS = image_fault(
 
     Informational: a requirement that does not name a CUDA version gets the build that its index provides, and that
     build's CUDA determines which drivers and GPUs work.""",
-    fix="No action needed.",
+    fix="No action is needed.",
     references=(_UV_PYTORCH,),
 )
 DRIVER_TOO_OLD = image_fault(
@@ -125,12 +125,12 @@ SYSTEM_CUDA = image_fault(
 )
 MARKER_GAP = image_fault(
     "project.marker-gap",
-    title="No line for a framework applies to the target's Python",
-    doc="""If a file has lines for a framework under markers, one of them applies to every Python that it allows.
+    title="None of a framework's lines applies to the target's Python",
+    doc="""If a file selects a framework by markers, every Python that the file allows matches one of them.
 
-    Lines such as `python_version < "3.12"` and `>= "3.13"` leave a gap: there the project is installed without the
-    framework, and without an error.""",
-    fix="Let the markers of the lines meet.",
+    Lines such as `python_version < "3.12"` and `>= "3.13"` leave a gap: with a Python version in it, the
+    project is installed without the framework, and without an error.""",
+    fix="Change the markers so that they leave no gap.",
     references=("https://packaging.python.org/en/latest/specifications/dependency-specifiers/",),
 )
 SOURCE_WITHOUT_EFFECT = image_fault(
@@ -139,8 +139,8 @@ SOURCE_WITHOUT_EFFECT = image_fault(
     doc="""Each package of the PyTorch family in `tool.uv.sources` is a dependency of the project itself.
 
     uv applies a source only to direct dependencies. What another package requires comes from the default index: its
-    torchvision is compiled for CUDA and its own torch, and beside a torch for the CPU the import fails with "operator
-    torchvision::nms does not exist".""",
+    torchvision is compiled for CUDA and its own torch, and next to a CPU build of torch, the import fails with
+    "operator torchvision::nms does not exist".""",
     fix="Add the package to the dependencies of the project.",
     references=(
         *threads("rhel-lightspeed/docs2db#2"),

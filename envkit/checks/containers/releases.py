@@ -59,10 +59,10 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
     if image and board is not None and board.major in _TAGGED:
         tag = f"dustynv/{image['name']}:r{limit(f'jetson-images-of-{board.major}')}"
         return Remedy(
-            f"Start the image of the same name that is made for L4T {board.major}: images run on the other releases of "
-            f"their major one. If {tag} is missing, https://hub.docker.com/r/dustynv/{image['name']}/tags lists those "
-            f"with r{board.major} in their tags. The script that chose the other one does not compare the board's "
-            "release: name the image yourself, or update the script.",
+            f"Use the image of the same name for L4T {board.major}; images also run on other releases with the same "
+            f"major version. If {tag} does not exist, https://hub.docker.com/r/dustynv/{image['name']}/tags lists "
+            f"those with r{board.major} in their tags. The script that chose the wrong image does not check the "
+            "board's release: specify the image yourself, or update the script.",
             (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", IMAGE(tag)),),
         )
     return remedy(
@@ -95,11 +95,11 @@ def _not_newer(environment: Environment, name: str, board: Version) -> Remedy | 
 
 
 _OTHER_TENSORRT = Remedy(
-    "The image was made for another TensorRT than the board has: until L4T 32, it takes the library from the host. "
-    "Look for a tag or a branch of the project for your JetPack release; or change the image's FROM line to one of "
-    "your L4T release and build it again, engines included. Otherwise, flash the JetPack release that the project "
-    "names. A symlink from one number to the other does not help. The commands print the board's L4T release and its "
-    "TensorRT.",
+    "The image was made for a different TensorRT release than the board has: up to L4T 32, images take the library "
+    "from the host. Look for a tag or a branch of the project for your JetPack release; or change the image's FROM "
+    "line to an image for your L4T release and rebuild it, including the engines. Otherwise, flash the JetPack release "
+    "that the project specifies. A symlink from one version number to the other does not help. The commands print the "
+    "board's L4T and TensorRT releases.",
     (fixed("cat /etc/nv_tegra_release"), fixed("dpkg -l libnvinfer*")),
 )
 
@@ -112,14 +112,14 @@ def _no_such_tag(environment: Environment, wanted: str) -> Remedy:
     if wanted.startswith(f"{last.release(2)}."):
         other = tag.replace(f"r{wanted}", f"r{last}")
         return Remedy(
-            f"The image for L4T {last} runs on {wanted}, because the CUDA is the same: use that tag. Newer releases of "
-            "the project's scripts choose it by themselves (git pull), and docker/run.sh takes it with --container.",
+            f"The image for L4T {last} runs on {wanted}, because both have the same CUDA: use that tag. Newer releases "
+            "of the project's scripts choose it automatically (git pull), and docker/run.sh takes it with --container.",
             (run("docker", "pull", IMAGE(f"{image}:{other}")),),
         )
     return Remedy(
-        f"Choose a tag that exists, the nearest lower one of the same L4T series: the registry's page of {image} lists "
-        "them. A script that makes the tag from the board's release may know more in a newer version (git pull). If "
-        "there is none for your board, build the image from the project's own Dockerfile."
+        f"Choose a tag that exists, such as the nearest lower one of the same L4T series; the registry page of {image} "
+        "lists them. If a script derives the tag from the board's release, a newer version of it may know more tags "
+        "(git pull). If there is none for your board, build the image from the project's own Dockerfile."
     )
 
 
@@ -129,11 +129,11 @@ _BOARDS = {"older-board": "L4T 32 (JetPack 4)", "older-board-xavier": "L4T 35 (J
 def _for_older_board(ends: str) -> Remedy:
     """No newer JetPack exists for the board: the image has to be of an older one."""
     return Remedy(
-        f"This board ends with {ends}: no newer one can be flashed, and images for newer releases never find its GPU, "
-        "whatever options docker run has (--runtime nvidia is right). Take the project's image or Dockerfile for the "
-        "board's own release, which the first command prints: its tag or name has r32 or jp4 in it for JetPack 4, r35 "
-        "or jp5 for JetPack 5. If the newest version of the project has none, take the last one that had. Or run it on "
-        "a newer board.",
+        f"The last release for this board is {ends}: no newer one can be flashed, and images for newer releases never "
+        "find its GPU, whatever options docker run has (--runtime nvidia is right). Use the project's image or "
+        "Dockerfile for the board's own release, which the first command prints: its tag or name contains r32 or jp4 "
+        "for JetPack 4, and r35 or jp5 for JetPack 5. If the newest version of the project has none, use the last "
+        "version that did. Or run it on a newer board.",
         (fixed("cat /etc/nv_tegra_release"),),
     )
 
@@ -196,13 +196,13 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
         yield _OTHER_L4T.found(
             message_evidence(environment, absent),
             title=f"There is no such image for L4T {wanted}",
-            impact="Docker cannot pull it. Images are made for some releases of L4T, not for each.",
+            impact="Docker cannot pull it: images are built for only some L4T releases.",
             remedy=_no_such_tag(environment, wanted),
         )
         return
     for name, ends in _BOARDS.items():
         if older := seen(environment, _OTHER_L4T.id, name):
-            title = f"The image was made for a newer JetPack than this board can have, which ends with {ends}"
+            title = f"The image was made for a newer JetPack than this board supports, whose last release is {ends}"
             yield _OTHER_L4T.found(message_evidence(environment, older), title=title, remedy=_for_older_board(ends))
             return
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:

@@ -191,7 +191,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is present", evidence=[known(environment, "driver.libraries", CUDA)])
     elif works:
-        yield ok("the Windows driver answers", evidence=[known(environment, "gpus", "listed")])
+        yield ok("the Windows driver responds", evidence=[known(environment, "gpus", "listed")])
     else:
         yield unknown(
             "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]
@@ -208,7 +208,7 @@ def _not_copied(environment: Environment) -> Outcome | None:
             impact="The driver's libraries reach the GPU only through libdxcore.so, so NVML and CUDA fail.",
             remedy=Remedy(
                 "The driver's folder on Windows (System32\\lxss\\lib) does not contain the DirectX libraries; WSL 2 "
-                "brings them itself. On the same host, in a WSL 2 distribution, pack /usr/lib/wsl/lib (it has "
+                "includes them itself. On the same host, in a WSL 2 distribution, pack /usr/lib/wsl/lib (it has "
                 "libdxcore.so, libd3d12.so and libd3d12core.so too), copy it into the guest at the same place, and run "
                 "the command there.",
                 (fixed("sudo ldconfig"),),
@@ -322,7 +322,7 @@ def _of_cpu_build(environment: Environment, matrix: Matrix, messages: tuple[Mess
     layer=Layer.PLACE,
     rank=90,
     any_of=("system.machine_kind", "messages"),
-    fix="No action needed: use tegrastats.",
+    fix="No action is needed; use tegrastats instead.",
     references=threads("NVIDIA/nvidia-container-toolkit#1853"),
 )
 def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -31,7 +31,7 @@ def _newer(environment: Environment, matrix: Matrix) -> Remedy:
 
 _OLDER = Fault(
     "wsl-container-toolkit-too-old",
-    "The container toolkit is older than the Windows driver needs",
+    "The container toolkit is too old for the Windows driver",
     impact="The container lacks the newer driver's libnvdxgdmal.so.1: nvidia-smi works inside, but CUDA returns error "
     "500.",
     remedy=_newer,
@@ -51,8 +51,8 @@ _OLDER = Fault(
 def wsl_container_toolkit_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Containers on Windows get all libraries that the Windows driver needs.
 
-    Windows drivers from branch 555 on need libnvdxgdmal.so.1. A toolkit that does not know it leaves it out, and CUDA
-    returns error 500 ("named symbol not found").
+    Windows drivers from branch 555 on need libnvdxgdmal.so.1. A toolkit that does not know this library leaves it out,
+    and CUDA returns error 500 ("named symbol not found").
     """
     if reported := _OLDER.reported(environment):
         yield reported

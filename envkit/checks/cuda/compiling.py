@@ -49,7 +49,7 @@ def _name_target(environment: Environment, matrix: Matrix) -> Remedy:
             "In Visual Studio, open the project's Properties > CUDA C/C++ > Device > Code Generation, for all "
             f"configurations, and enter {pairs or 'compute_NN,sm_NN'} (NN is the GPU's compute capability without the "
             "dot, which the command prints; on an old driver, the deviceQuery sample does). Then rebuild the solution. "
-            "The toolkit must still know that target.",
+            "The toolkit must still support that target.",
             (fixed("nvidia-smi --query-gpu=name,compute_cap --format=csv"),),
         )
     if not owns and seen(environment, _NO_TARGET.id, "tcnn"):
@@ -100,13 +100,13 @@ def _without(target: str, places: tuple[Command, ...]) -> Remedy:
     """Its neighbor, for the cards of Fermi that have only a binary target; otherwise the GPU's own."""
     if target == _BINARY_ALONE:
         return Remedy(
-            "These cards have a target for binary code, sm_21, and none of their own for PTX: write compute_20 "
-            "where the build writes compute_21 (-gencode arch=compute_20,code=sm_21). A build that makes the name from "
-            "the card's compute capability has to round it down. The last toolkits for these cards are those of CUDA 8."
+            "These cards have their own target for binary code, sm_21, but none for PTX: replace compute_21 with "
+            "compute_20 in the build (-gencode arch=compute_20,code=sm_21). A build that derives the name from the "
+            "card's compute capability has to round it down. CUDA 8 is the last release for these cards."
         )
     return Remedy(
-        f"Take compute_{target} and sm_{target} out of the build's list of architectures, and write the compute "
-        "capability of your GPU, which the first command prints, without the dot. The second finds the place.",
+        f"Take compute_{target} and sm_{target} out of the build's list of architectures, and add the compute "
+        "capability of your GPU without the dot (the first command prints it). The second command finds the place.",
         (fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"), *places),
     )
 
@@ -138,4 +138,4 @@ def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> It
     elif build_nvcc(environment) and gpu_present(environment):
         yield ok("builds can detect a GPU", evidence=[known(environment, "nvcc")])
     else:
-        yield skip("the input shows no CUDA build for this machine's GPUs")
+        yield skip("the input shows no CUDA compilation for this machine's GPUs")

@@ -69,8 +69,8 @@ _OF_A_PACKAGE = (
 
 
 _DRIVER_ALONE = (
-    "The driver alone is enough: it needs no CUDA toolkit and no cuDNN beside what the program brings. To keep the "
-    "driver, use a build of the program for an older CUDA."
+    "Only the driver has to be updated: the program needs no CUDA toolkit or cuDNN other than what it includes. To "
+    "keep the driver, use a build of the program for an older CUDA."
 )
 
 
@@ -195,7 +195,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     elif found and loaded(environment) is False:
         yield skip("no driver is loaded, so its version does not matter")
     elif seen(environment, _TOO_OLD.id) and not too_old_messages(environment, matrix):
-        yield skip("the text names a required driver, and no older one")
+        yield skip("the input names a required driver, and no older one")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
@@ -337,7 +337,7 @@ def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item:
         if match is CodeMatch.JIT:
             return _PTX.found(
                 [*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
-                title=f"{item.framework.package} has only PTX for {gpu.title}, and the driver cannot compile it",
+                title=f"{item.framework.package} has only PTX for {gpu.called}, and the driver cannot compile it",
                 subject=item.subject,
                 impact=(
                     f"The driver compiles PTX up to CUDA {limit}; this build's PTX was made with CUDA {cuda} (error "
@@ -368,7 +368,7 @@ def _words(items: tuple[object, ...]) -> str:
     layer=Layer.TOOLKIT,
     rank=95,
     any_of=("driver.driver_cuda_version", "nvcc", "cuda_toolkits", "messages"),
-    fix="No action needed: the three versions mean different things.",
+    fix="No action is needed: the three versions mean different things.",
     references=threads("e3nn/e3nn#1", "mit-han-lab/torchsparse#79"),
 )
 def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -387,7 +387,7 @@ def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterato
         evidence.append(known(environment, "nvcc", str(environment.nvcc.get().version)))
     for item in installs(environment):
         if item.framework.cuda is not None:
-            parts.append(f"{item.framework.package} includes or needs CUDA {item.framework.cuda}")
+            parts.append(f"{item.framework.package} is built for CUDA {item.framework.cuda}")
             evidence.append(item.evidence("cuda", item.framework.cuda))
     if len(parts) < 2:
         yield skip("there are fewer than two CUDA versions to compare", evidence=evidence)

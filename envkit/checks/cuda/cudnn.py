@@ -281,7 +281,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     elif outcomes:
         yield from outcomes
     else:
-        yield nothing_to_judge(environment, "framework with a known cuDNN")
+        yield nothing_to_judge(environment, "framework whose cuDNN version is known")
 
 
 def _against_plugin(environment: Environment, matrix: Matrix, item: Installed) -> Outcome | None:
@@ -359,14 +359,14 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
             if verdict.status == "fail" and _older_than_cudnn(own, version, matrix):
                 yield _DROPPED.found(
                     evidence,
-                    title=f"cuDNN {version.release(3)} for CUDA {cuda} no longer supports {gpu.title}",
+                    title=f"cuDNN {version.release(3)} for CUDA {cuda} no longer supports {gpu.called}",
                     subject=gpu.subject,
                     impact=f"{verdict.detail}; some layers may still run, others fail.",
                     status=Status.WARN,
                 )
             elif verdict.status == "fail":
                 yield skip(
-                    f"cuDNN {version.release(3)} is older than {gpu.title}", subject=gpu.subject, evidence=evidence
+                    f"cuDNN {version.release(3)} is older than {gpu.called}", subject=gpu.subject, evidence=evidence
                 )
             elif verdict.status == "ok":
                 yield ok(verdict.detail, subject=gpu.subject, evidence=evidence)

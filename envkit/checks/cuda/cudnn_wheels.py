@@ -146,8 +146,8 @@ def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
         environment,
         "The program opens libcudnn.so, by exactly this name, in the directories of LD_LIBRARY_PATH. The first command "
         "looks for cuDNN and prints what it finds; the next two create a link of that name in your home directory and "
-        "let the loader find it, in this shell (for good, add the last two lines to ~/.bashrc). If nothing is printed, "
-        f"cuDNN is not installed: install it first ({first}).",
+        "let the loader find it, in this shell (to make this permanent, add the last two lines to ~/.bashrc). If "
+        f"nothing is printed, cuDNN is not installed: install it first ({first}).",
         "link-cudnn",
     )
 

@@ -76,10 +76,10 @@ def unpacked_dlls(environment: Environment) -> Remedy | None:
 def off_path(environment: Environment) -> Remedy:
     """An older library that Path brings in front of the one in the framework's own folder."""
     return Remedy(
-        "A folder in Path has another release of the library, and Windows loads that one. The commands print where the "
-        "DLLs are found. Take the folders of CUDA and cuDNN that you added out of Path (Settings > Edit the system "
-        "environment variables > Environment Variables), or rename DLLs that were copied into a system folder, and "
-        "start the program in a new window: PyTorch brings its own CUDA and cuDNN, and needs none of the system. A "
-        "program that does need the one in Path can get it in a window of its own.",
+        "A folder in Path contains a different release of the library, and Windows loads that one. The commands print "
+        "where the DLLs are found. Take the folders of CUDA and cuDNN that you added out of Path (Settings > Edit the "
+        "system environment variables > Environment Variables), or rename DLLs that were copied into a system folder, "
+        "and start the program in a new window: PyTorch includes its own CUDA and cuDNN, and does not use the "
+        "system's. A program that does need the one in Path can get it in a window of its own.",
         (fixed("where.exe cudnn*.dll"), fixed("where.exe cublas64_*.dll")),
     )

@@ -159,7 +159,7 @@ def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
 def _own_libraries(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return off_path(environment)
-    advice = "Remove the CUDA directory from LD_LIBRARY_PATH, for this environment."
+    advice = "Remove the CUDA directory from LD_LIBRARY_PATH in this environment."
     return without_folders(environment, advice, taken_from_path(environment), "cuda")
 
 
@@ -187,8 +187,9 @@ _OLD_LINKER = Fault(
 )
 _SHADOWED = Fault(
     "ld-library-path-shadows-wheels",
-    "Another CUDA library was loaded instead of the wheel's own",
-    impact="The framework was not tested with that version of the library: expect symbol errors or a wrong cuDNN.",
+    "A different CUDA library was loaded instead of the one bundled with the wheel",
+    impact="The framework was not tested with that version of the library, which causes symbol errors and cuDNN "
+    "version mismatches.",
     remedy=_own_libraries,
     status=Status.WARN,
 )
@@ -367,7 +368,7 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
     rank=20,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-cu11-cu12-cu13-mixed",),
-    fix="Remove the CUDA directory from LD_LIBRARY_PATH, for this environment.",
+    fix="Remove the CUDA directory from LD_LIBRARY_PATH in this environment.",
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

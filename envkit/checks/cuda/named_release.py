@@ -54,7 +54,7 @@ def of_named_release(environment: Environment, matrix: Matrix, wanted: Version) 
         return remedy(
             environment,
             f"CUDA {wanted} is installed in {root}, and the loader does not search it, whatever a shell's variables "
-            "say: let it, for every user and service. Then start the program again.",
+            "say: add the directory for every user and service. Then start the program again.",
             "search-toolkit",
             root=root,
             folder=f"cuda-{wanted}",
@@ -234,8 +234,9 @@ def toolkit_of_wheels(environment: Environment, matrix: Matrix) -> Remedy | None
         return None
     version = max(fitting).release(2)
     return Remedy(
-        f"The program opens the library by its plain name, which only a toolkit has; its packages are for CUDA "
-        f"{next(iter(majors))}: install the newest toolkit of that line, which this driver runs, and let the loader "
-        "find it (for this shell; for good, in ~/.bashrc). Newer releases of these packages may not need it.",
+        f"The program opens the library by its unversioned name, which only a toolkit provides; its packages are for "
+        f"CUDA {next(iter(majors))}: install the newest toolkit of that line, which this driver runs, and let the "
+        "loader find it (in this shell; to make this permanent, also in ~/.bashrc). Newer releases of these packages "
+        "may not need it.",
         (*install_cuda(environment, version), *steps(environment, "load-toolkit", root=f"/usr/local/cuda-{version}")),
     )

@@ -46,8 +46,8 @@ def in_place_of_native(environment: Environment, matrix: Matrix) -> Remedy | Non
         return None
     targets = " and ".join(own.sm for own in owns)
     return Remedy(
-        f"nvcc knows the word native only from CUDA {limit('nvcc-with-native')} on; it knows this GPU's own target, "
-        f"{targets}. Write that where the word stands (-arch={owns[0].sm}; the command lists the places), or "
+        f"nvcc supports the value native only as of CUDA {limit('nvcc-with-native')}; it does support this GPU's own "
+        f"target, {targets}. Replace native with that (-arch={owns[0].sm}; the command lists the places), or "
         f"pass -DCMAKE_CUDA_ARCHITECTURES={owns[0].number} to CMake, and build again in a fresh directory. Or "
         "build with a newer toolkit; several can be installed side by side.",
         (fixed("grep -rn native Makefile CMakeLists.txt"),),

@@ -34,15 +34,16 @@ _NONE_PACKAGED = (
     "nvidia/cuda image of this toolkit with devel in its tag."
 )
 _BY_GCC = (
-    "Each release of nvcc accepts only some releases of Clang. Let nvcc use GCC, which can stay beside Clang: the rest "
-    "of the project is still compiled with Clang. For CMake, the option below names it; for nvcc itself, -ccbin g++. "
-    "Use a fresh build directory. If that GCC is refused as well, the message then says which one is accepted."
+    "Each release of nvcc accepts only some releases of Clang. Let nvcc use GCC, which can be installed alongside "
+    "Clang: the rest of the project is still compiled with Clang. For CMake, the option below names it; for nvcc "
+    "itself, -ccbin g++. Use a fresh build directory. If that GCC is refused as well, the message then says which one "
+    "is accepted."
 )
 _MSVC = "msvc"  # the message of nvcc on Windows
 _DEAF = (
-    " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; it takes the gcc "
-    "and g++ that lie next to it, which the last commands put there as links (in the bin directory of your toolkit, if "
-    "that is not /usr/local/cuda). To undo it, delete the links."
+    " This nvcc is too old to read NVCC_PREPEND_FLAGS, and setup.py does not pass the compiler on; nvcc uses the gcc "
+    "and g++ in its own directory, where the last commands create links (in the bin directory of your toolkit, if that "
+    "is not /usr/local/cuda). To undo it, delete the links."
 )
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
@@ -64,7 +65,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
             f"Let nvcc use an older MSVC compiler (CUDA before {limit_of('cuda-with-later-msvc')} accepts toolsets of "
             f"Visual Studio 2022 up to {limit_of('msvc-of-older-cuda')}): in the Visual Studio Installer, under "
             f"Individual components, add MSVC v143 build tools v{limit_of('msvc-of-older-cuda')}. Then run these "
-            "commands in one Command Prompt (cmd, not PowerShell; replace Community by your edition), and "
+            "commands in one Command Prompt (cmd, not PowerShell; replace Community with your edition), and "
             "repeat the build there, in a fresh directory. The second is for CMake, whose Visual Studio "
             "generator chooses its compiler itself; to choose among "
             "several toolkits as well, append a comma and cuda= with the release "
@@ -336,7 +337,7 @@ def _of_gpu(
     if fault is _DROPPED:
         return fault.found(
             evidence,
-            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+            title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.called}",
             subject=gpu.subject,
             impact="Nothing that this toolkit compiles runs on that GPU.",
             remedy=Remedy(
@@ -346,7 +347,7 @@ def _of_gpu(
         )
     return fault.found(
         evidence,
-        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.title}",
+        title=f"CUDA {place[0].release(2)}'s nvcc is older than {gpu.called}",
         subject=gpu.subject,
         status=Status.WARN,
         impact="Builds for this GPU's own target stop; PTX for an older target still runs.",

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 _WHEELS = "Install the libraries as wheels."
 _KEEP_COLAB_S = (
-    "Colab's CUDA libraries fit the TensorFlow that Colab comes with, and the older release finds none of its own: "
-    "keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package that "
-    "accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its own "
-    "container image (tensorflow/tensorflow:VERSION-gpu) on a machine of yours."
+    "Colab's CUDA libraries match the TensorFlow that comes with Colab, and the older release finds none that it can "
+    "use: keep Colab's (Runtime > Disconnect and delete runtime brings it back), with a release of the other package "
+    "that accepts it. Releases this old have no wheels with CUDA libraries either: to use one of them, run it in its "
+    "own container image (tensorflow/tensorflow:VERSION-gpu) on your own machine."
 )
 _CONDA_TOOLKITS = ("cudatoolkit", "cuda-toolkit", "cuda-runtime", "cuda-cudart")
 _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
@@ -98,17 +98,18 @@ def _of_other_cuda(environment: Environment, matrix: Matrix) -> Remedy | None:
     packages = (f"tensorflow=={wanted}", f"protobuf<{limit('protobuf-of-new-code')}")  # which it does not bound
     ranges = series([f"{first}" if first == last else f"{first} to {last}" for first, last in spans], "or")
     return Remedy(
-        f"{library} is a file of CUDA {ranges}, and CUDA {cuda} has none of that name: this TensorFlow is built for "
-        f"another CUDA. Install a release that is built for CUDA {cuda}: TensorFlow {lines[0]} to {lines[-1]} are "
-        f"(this is the nearest; cuDNN has to fit, too). Or install CUDA {spans[-1][1]} next to the other.",
+        f"{library} belongs to CUDA {ranges}, and CUDA {cuda} has no file with that name: this TensorFlow was built "
+        f"for a different CUDA release. Install one that was built for CUDA {cuda}: TensorFlow {lines[0]} to "
+        f"{lines[-1]} were (the command installs the nearest; cuDNN must match, too). Or install CUDA {spans[-1][1]} "
+        "next to the other one.",
         (pip(named_python(environment), "install", *map(REQUIREMENT, packages)),),
     )
 
 
 _NEWER_JAX = (
-    " Or use a newer JAX, which brings its libraries as wheels (pip install -U 'jax[cuda12]'), if the program accepts "
-    "it. In a hosted notebook (Colab, Kaggle), whose CUDA cannot be chosen, that is the way: take the current version "
-    "of the notebook."
+    " Or use a newer JAX, which includes its libraries as wheels (pip install -U 'jax[cuda12]'), if the program "
+    "accepts it. In a hosted notebook (Colab, Kaggle), where you cannot choose the CUDA release, use the current "
+    "version of the notebook instead."
 )
 
 

@@ -7,12 +7,12 @@ from envkit.checks.engine.messages import seen
 from envkit.model import Environment
 
 _OF_XMRIG = Remedy(
-    "XMRig has no CUDA in it: the plugin is a download of its own, the project xmrig-cuda. On Windows, take the "
-    "archive of its releases for your CUDA, and unpack all of its files (xmrig-cuda.dll, and the NVRTC libraries with "
-    "it) into the folder of xmrig.exe. On Linux, build it with the CUDA toolkit and cmake as its README says, and put "
-    "libxmrig-cuda.so into the folder of xmrig. No other file can stand in for it: in config.json, leave cuda > loader "
-    "at null, or let it name that plugin. It has to be for a CUDA that the driver supports: nvidia-smi shows the "
-    "highest in its first lines."
+    "XMRig itself does not include CUDA: the plug-in is a separate download, from the project xmrig-cuda. On Windows, "
+    "download its release archive for your CUDA version, and unpack all of its files (xmrig-cuda.dll, and the NVRTC "
+    "libraries with it) into the folder of xmrig.exe. On Linux, build it with the CUDA toolkit and cmake as its README "
+    "says, and put libxmrig-cuda.so into the folder of xmrig. No other file can replace it: in config.json, leave cuda "
+    "> loader at null, or set it to that plug-in. The plug-in must be built for a CUDA version that the driver "
+    "supports; nvidia-smi shows the highest in its header."
 )
 
 

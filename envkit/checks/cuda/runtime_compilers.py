@@ -51,7 +51,7 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
             environment,
             "conda's cudatoolkit 11 has libdevice.10.bc in lib, where XLA does not look: give it the folder it "
             "expects, with the ptxas of NVIDIA's own channel. Run it in the active environment; the last line is for "
-            "this shell (for good, put it into etc/conda/activate.d of the environment).",
+            "this shell (to make it permanent, put it into etc/conda/activate.d of the environment).",
             "conda-libdevice",
         )
     if _of_conda(environment, users):
@@ -81,8 +81,8 @@ def _of_old_cuda(environment: Environment, cuda: Version) -> Remedy:
         return remedy(
             environment,
             "conda's cudatoolkit has libdevice.10.bc in lib, where XLA does not look: give it the folder that it "
-            "expects. Run it in the active environment; the last line is for this shell (for good, put it into "
-            "etc/conda/activate.d of the environment, or the job script). No root is needed.",
+            "expects. Run it in the active environment; the last line is for this shell (to make it permanent, put it "
+            "into etc/conda/activate.d of the environment, or into the job script). No root is needed.",
             "conda-libdevice-folder",
         )
     return Remedy(
@@ -152,7 +152,7 @@ def _on_windows(environment: Environment) -> Remedy:
     return remedy(
         environment,
         f"Triton compiles a helper against Python.h, and an embedded Python has no headers: copy the folders Include "
-        f"and libs of a regular {which} into {where}. The commands install that Python beside it and copy them; run "
+        f"and libs of a regular {which} into {where}. The commands install that Python next to it and copy them; run "
         "them in the program's directory (the one that contains the embedded Python), in a Command Prompt. Or leave "
         "torch.compile off: nothing else is lost.",
         *(("portable-python-headers",) if "comfyui-portable" in managers(environment) else ()),
@@ -220,7 +220,7 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
                 path = python.build_tools.get("ptxas", "")
                 yield _NO_PTXAS.found(
                     [Evidence("pythons.ptxas_version", str(python.ptxas_version), path)],
-                    title=f"ptxas of CUDA {python.ptxas_version} is older than {gpu.title} ({own})",
+                    title=f"ptxas of CUDA {python.ptxas_version} is older than {gpu.called} ({own})",
                     subject=python.prefix,
                     impact="torch.compile and XLA cannot generate code for this GPU.",
                     remedy=Remedy(

@@ -208,8 +208,8 @@ def _there(environment: Environment, first: Version | None, last: Version | None
     return remedy(
         environment,
         f"CUDA {max(fitting)} is already installed in {root} and supports this GPU; an older nvcc comes first on PATH. "
-        "Put the newer one first, in this shell (for good, in ~/.bashrc, or as ENV in the image), and build again in a "
-        "fresh build directory.",
+        "Put the newer one first, in this shell (to make this permanent, in ~/.bashrc, or as ENV in the image), and "
+        "build again in a fresh build directory.",
         "use-toolkit",
         root=root,
     )

@@ -103,7 +103,7 @@ _NO_TOOLKIT = Fault(
     impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
-_WITHOUT = "no CUDA toolkit: programs run, but compiling CUDA extensions would need one"
+_WITHOUT = "there is no CUDA toolkit; programs run, but compiling CUDA extensions would require one"
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
     "nvcc and PyTorch have different CUDA versions",
@@ -183,7 +183,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The nvcc that PyTorch would use to build extensions has the same CUDA major version as PyTorch.
 
-    With a different major version, every extension build stops; a different minor version only causes a warning.
+    With a different major version, every extension build fails; a different minor version only causes a warning.
     Neither affects prebuilt wheels.
     """
     place = build_nvcc(environment)
@@ -260,7 +260,8 @@ _WRONG_LINK = Fault(
 _WRAPPER = Fault(
     "nvcc-wrapper-misleads",
     "nvcc on PATH is a wrapper that hides the toolkit's location",
-    impact="Build systems take the directory above the wrapper for the toolkit root and do not find the CUDA headers.",
+    impact="Build systems take the directory above the wrapper for the toolkit root, so they do not find the CUDA "
+    "headers.",
     remedy="Set CUDA_HOME to the real toolkit.",
     status=Status.WARN,
 )
@@ -373,7 +374,7 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     if home:
         evidence.append(known(environment, "variables", home))
     if "/" not in nvcc.path and only_told(environment):
-        yield unknown("the text does not show where nvcc is", evidence=evidence)
+        yield unknown("the input does not show where nvcc is", evidence=evidence)
     elif not nvcc.wrapper or guessed == nvcc.toolkit_path:
         yield ok("nvcc is inside its toolkit", evidence=evidence)
     elif _home_toolkit(environment) is not None:
@@ -389,6 +390,6 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
         yield _WRAPPER.found(
             evidence,
             title=f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
-            impact=f"Build systems infer that {guessed} is the toolkit root and cannot find the CUDA headers.",
+            impact=f"Build systems infer that {guessed} is the toolkit root, so they cannot find the CUDA headers.",
             remedy=Remedy("Point builds at the real toolkit.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

@@ -58,8 +58,8 @@ def for_program(environment: Environment, matrix: Matrix) -> Remedy | None:
         return remedy(
             environment,
             "Install the newest CUDA toolkit that the driver supports and that still compiles for this GPU, then build "
-            "again in the same shell. If a toolkit is already in another directory (which nvcc finds it), name that to "
-            "the build instead: CUDAPATH, CUDA_PATH, or CUDA_HOME in front of make, as its Makefile calls it.",
+            "again in the same shell. If a toolkit is already in another directory (which nvcc finds it), pass that to "
+            "the build instead: put CUDAPATH, CUDA_PATH, or CUDA_HOME in front of make, whichever its Makefile uses.",
             "toolkit-of-driver",
         )
     by_cmake = seen(environment, "toolkit-missing", *_OF_CMAKE)

@@ -15,12 +15,19 @@ from envkit.model.paths import fact
 NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
 NO_PCI_GPU = (*NO_OWN_DRIVER, MachineKind.JETSON)
 _MANAGED = {
-    MachineKind.CONTAINER: "managed by this container's host",
+    MachineKind.CONTAINER: "managed on the container's host",
     MachineKind.WSL1: "managed by Windows, the host of WSL",
     MachineKind.WSL2: "managed by Windows, the host of WSL",
     MachineKind.JETSON: "does not apply to a Jetson, whose GPU is not on PCI",
 }
 
+_KINDS = {
+    MachineKind.METAL: "bare metal",
+    MachineKind.VM: "virtual machine",
+    MachineKind.WSL1: "WSL 1",
+    MachineKind.WSL2: "WSL 2",
+    MachineKind.JETSON: "Jetson",
+}
 
 _NAMES = {  # of facts whose path says little to a reader
     "containers.docker": "Docker engine",
@@ -90,8 +97,8 @@ _NAMES = {  # of facts whose path says little to a reader
 
 
 _WITHOUT_ARTICLE = ("DKMS", "Fabric Manager", "NVML", "Podman", "cuDNN", "glibc", "nvcc", "nvidia-smi")
-NOT_SHOWN = "the text does not show "
-SHOWS_NO = "the text shows no "
+NOT_SHOWN = "the input does not show "
+SHOWS_NO = "the input shows no "
 EXCERPTS = ("kernel.log",)  # of which a text quotes some lines: what is not among them may be in the others
 
 
@@ -99,7 +106,7 @@ def unseen(environment: Environment, what: str) -> str:
     """That nobody looked at `what`, as the reader has it: nothing is probed in a text."""
     if not environment.pasted:
         return f"envkit did not probe {what}"
-    return f"{NOT_SHOWN}{what.replace('the ', 'the whole ') if what in map(named_fact, EXCERPTS) else what}"
+    return f"{NOT_SHOWN}{what.replace('the ', 'the full ') if what in map(named_fact, EXCERPTS) else what}"
 
 
 def named_fact(path: str) -> str:
@@ -199,6 +206,8 @@ def is_virtual(environment: Environment) -> bool:
 def _words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, MachineKind):
+        return _KINDS.get(value, value.value)
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, (tuple, list)):

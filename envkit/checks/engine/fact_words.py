@@ -67,6 +67,7 @@ _FIELDS = {
     "suspended_memory_kept": "GPU memory kept during suspend",
 }
 _PATHS = {
+    "gpus": "GPUs that the driver lists",
     "pythons.version": "Python version",
     "system.vendor": "system vendor",
     "pythons.frameworks.cuda": "CUDA version",
@@ -91,8 +92,10 @@ def fact_label(fact: str) -> str:
         return fact.removeprefix("variables.")
     if fact.startswith("pci_gpus link "):
         return fact.replace("pci_gpus", "PCIe", 1)
+    if fact in _PATHS:
+        return _PATHS[fact]
     known = in_words(fact)
-    return known if known != fact else _PATHS.get(fact) or _field(fact.rpartition(".")[2])
+    return known if known != fact else _field(fact.rpartition(".")[2])
 
 
 def _field(name: str) -> str:

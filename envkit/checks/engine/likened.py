@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
 
 MARK = "(like known reports)"  # after the place of evidence that is a likeness
-_IMPACT = "The wording of this text resembles reports with this cause. Nothing in it shows the cause itself."
+_IMPACT = "The wording of the input resembles reports with this cause. Nothing in it shows the cause itself."
 _ANSWERED = (Status.FAIL, Status.WARN, Status.ERROR)
 
 
@@ -58,7 +58,7 @@ def _told(environment: Environment, hint: Message, silent: Finding, check: Check
     return replace(
         silent,
         status=Status.WARN,
-        title=f"This text reads like known reports of: {check.title}",
+        title=f"The wording resembles known reports of: {check.title}",
         evidence=tuple(evidence),
         impact=_IMPACT,
         remedy=Remedy(_advice(check, others)),

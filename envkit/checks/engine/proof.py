@@ -11,7 +11,7 @@ from envkit.model import Environment, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, fact_paths
 
-_THE_TEXT = "the text "
+_THE_TEXT = "the input "
 
 
 def proven(environment: Environment, finding: Finding) -> Finding:
@@ -47,7 +47,7 @@ def _is_unsaid(environment: Environment, item: Evidence) -> bool:
 
 def _not_shown(environment: Environment, finding: Finding, path: str) -> Finding:
     """The one sentence for all of which a text says nothing; a check may have said itself what the text lacks."""
-    title = unseen(environment, named_fact(path)) if path else "the text shows nothing that this check needs"
+    title = unseen(environment, named_fact(path)) if path else "the input shows nothing that this check needs"
     said = finding.title.startswith(_THE_TEXT)
     return replace(finding, status=Status.UNKNOWN, title=finding.title if said else title)
 

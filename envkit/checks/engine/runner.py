@@ -237,7 +237,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     if unsure and not without_gpu(environment):
         return _missing(environment, unsure, seen[unsure])
     unknown = [path for path in paths if not seen[path].known]
-    title = f"not enough is known to check this{_listed(unknown if seen else ['messages'])}"
+    title = f"the available facts are not enough to decide this{_listed(unknown if seen else ['messages'])}"
     return not_looked(environment, title, *paths)
 
 

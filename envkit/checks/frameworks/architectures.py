@@ -116,7 +116,7 @@ def _of_vllm(environment: Environment) -> bool:
 
 _TOO_OLD = Fault(_NEWER, "The framework's build has no kernels for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
 _NO_LONGER = Fault(
-    _DROPPED, "The framework's build no longer supports this GPU", impact=_NO_KERNELS, remedy=_older_build
+    _DROPPED, "The framework's build does not support a GPU this old", impact=_NO_KERNELS, remedy=_older_build
 )
 
 
@@ -260,15 +260,17 @@ def _architecture(
             subject=subject,
             evidence=evidence,
         )
-    words = "is too old for" if fault == _NEWER else "no longer supports"
+    words = "no longer supports" if fault == _DROPPED else _words_for_newer(own, held.sass, held.ptx)
     by_image = newer_vllm(environment, matrix, str(own)) if fault == _NEWER and _of_vllm(environment) else None
     given = by_image or replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
     if of_another_build(environment, item, own, matrix):
-        title = f"The PyTorch in use has no kernels for {gpu.title}, and is not the {item.framework.package} named here"
+        title = (
+            f"The PyTorch in use has no kernels for {gpu.called}, and is not the {item.framework.package} named here"
+        )
         return wanted.found(evidence, title=title, subject=gpu.title, remedy=other_build_ran(item, given))
     return wanted.found(
         evidence,
-        title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
+        title=f"{item.framework.package} {words} {gpu.called} (compute capability {own})",
         subject=subject,
         remedy=given if fault == _NEWER else or_on_cpu(environment, matrix, given),
     )
@@ -308,6 +310,12 @@ def _older_than_all(
     if minimum is not None and (lowest is None or minimum.numbers < lowest):
         lowest = minimum.numbers
     return lowest is not None and own.numbers < lowest
+
+
+def _words_for_newer(own: ComputeCapability, sass: Codes | None, ptx: Codes | None) -> str:
+    """What to say of a build without code for a GPU that is not older than its targets: it may lie between two."""
+    highest = max((target.numbers for target in [*(sass or ()), *(ptx or ())]), default=own.numbers)
+    return "is too old for" if own.numbers >= highest else "has no kernels for"
 
 
 def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Message, ...]:  # noqa: A002

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ON_JETSON = (
-    "The memory does not suffice for several compilers: add a swap file (the first command makes one of 8 GB, "
+    "There is not enough memory for several compilers: add a swap file (the first command makes one of 8 GB, "
     "until the next restart), and continue with one compiler, in the build directory; what is compiled already stays. "
     "If a script starts the build, change the number after make -j in it. To undo it: sudo swapoff /swapfile, and "
     "delete the file."

@@ -32,7 +32,7 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, "build-tools-missing", "curl"):
         return Remedy(
-            "llama.cpp wants the headers of libcurl, which it needs only for downloading models by itself: install "
+            "llama.cpp asks for the headers of libcurl, which it needs only for downloading models itself: install "
             "libcurl4-openssl-dev (apt) or libcurl-devel (dnf), or build without them.",
             (fixed("cmake -B build -DGGML_CUDA=ON -DLLAMA_CURL=OFF"),),
         )
@@ -107,9 +107,9 @@ _NO_INTEGRATION = Fault(
     impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
     remedy="Copy the toolkit's extension files into Visual Studio, in a Command Prompt that was started as "
     "administrator; then build again in a fresh directory. The command is for Visual Studio 2022 Community: replace "
-    "Community by your edition (BuildTools is in Program Files (x86)); for 2019, replace 2022 by 2019 and v170 by "
-    "v160. Installing CUDA again after Visual Studio (component Visual Studio Integration) does the same. With CMake's "
-    "Ninja generator in the x64 Native Tools prompt (cmake -G Ninja -B build), neither is needed.",
+    "Community with your edition (BuildTools is in Program Files (x86)); for 2019, replace 2022 with 2019 and v170 "
+    "with v160. Installing CUDA again after Visual Studio (component Visual Studio Integration) does the same. With "
+    "CMake's Ninja generator in the x64 Native Tools prompt (cmake -G Ninja -B build), neither is needed.",
     actions=("vs-integration",),
 )
 

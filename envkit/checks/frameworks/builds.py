@@ -130,7 +130,7 @@ def _works(environment: Environment, matrix: Matrix) -> str:
         if capable_gpus(environment, matrix)
         else "works with this driver"
         if environment.driver.user_space.known
-        else "fits what the text shows"
+        else "matches what the input shows"
     )
 
 
@@ -393,4 +393,4 @@ def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: boo
         needs.append(f"driver {choice.minimum_driver} or newer")
     if choice.needs_toolkit:
         needs.append(_libraries(choice, windows=windows))
-    return f"; it needs {series(needs)}" if needs else ""
+    return f" and needs {series(needs)}" if needs else ""

@@ -97,9 +97,9 @@ def beside_cpu_torch(
         return None
     return Remedy(
         f"Keep torch {torch.version}, and reinstall {partner.name} from the index for the CPU: the default index has "
-        "builds for CUDA under the same number, and their operators do not load beside a CPU build of torch. "
-        "--extra-index-url leaves the choice to pip; in requirements, give both packages with --index-url, or with "
-        "+cpu in their versions.",
+        "builds for CUDA under the same number, and their operators do not load next to a CPU build of torch. "
+        "--extra-index-url leaves the choice to pip; in a requirements file, install both packages with --index-url, "
+        "or with +cpu in their versions.",
         (
             pip(
                 python,

@@ -128,7 +128,7 @@ _EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
     "A CPU-only build of a framework is installed on a machine with a GPU",
-    impact="The GPU is not used.",
+    impact="The framework runs on the CPU only; the GPU stays idle.",
     remedy=_cuda_build,
 )
 _ON_AARCH64 = replace(

@@ -63,13 +63,13 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
 def _ollama() -> Remedy:
     """Its runners for CUDA are files beside the program, which a build or a half unpacked archive may lack."""
     return Remedy(
-        "This Ollama has no runner for CUDA: its list of runners (Dynamic LLM libraries) names only those for the CPU. "
-        "The driver is not at fault. Install the complete release over the present one: on Linux with the installer "
-        "from ollama.com/download or the whole archive ollama-linux-amd64.tgz (on Arm ollama-linux-arm64.tgz), which "
-        "has a lib/ollama folder beside bin; on Windows with OllamaSetup.exe. The binary alone, a distribution's "
-        "package without CUDA, and some builds before a release have none: Arch's package for CUDA is ollama-cuda. In "
-        "a container, pull ollama/ollama again. Then restart the server; the models stay. Its log must now name a "
-        "cuda runner.",
+        "This Ollama has no runner for CUDA: its list of runners (Dynamic LLM libraries) contains only those for the "
+        "CPU. The driver is not at fault. Install the complete release over the current one: on Linux with the "
+        "installer from ollama.com/download or the whole archive ollama-linux-amd64.tgz (on Arm "
+        "ollama-linux-arm64.tgz), which has a lib/ollama folder beside bin; on Windows with OllamaSetup.exe. The "
+        "binary alone, a distribution's package without CUDA, and some builds before a release have none: Arch's "
+        "package for CUDA is ollama-cuda. In a container, pull ollama/ollama again. Then restart the server; the "
+        "models stay. Its log must now name a cuda runner.",
         (fixed("ollama --version"),),
     )
 
@@ -150,7 +150,7 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
     version = Version.find(told or named(messages, "version") or "")
     why = f"{_LLAMA} was compiled without CUDA, as a plain pip install does."
     if any(message.signature.endswith(_OF_LLAMA) for message in messages):
-        why = f"{_LLAMA} was compiled without CUDA: CMAKE_ARGS in front of a command is for the shells of Linux."
+        why = f"{_LLAMA} was compiled without CUDA: CMAKE_ARGS in front of a command works only in Linux shells."
     release = f"=={version}" if version is not None else ""
     toolkit = _toolkit(environment)
     if toolkit is not None and _has_wheels(toolkit, python.version):

@@ -18,7 +18,7 @@ def of_host(environment: Environment) -> Remedy | None:
     if _FAKEROOT in said(environment, "glibc-too-old"):
         return Remedy(
             "The host is newer than the image that is built: Apptainer puts the host's fakeroot into it, which needs "
-            "the host's glibc. Build without it, or start from a base as new as the host. No GPU has a part in this.",
+            "the host's glibc. Build without it, or start from a base as new as the host. The GPU is not involved.",
             (run("apptainer", "build", "--ignore-fakeroot-command", "IMAGE.sif", "IMAGE.def"),),
         )
     return Remedy(

@@ -38,7 +38,7 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
         return Remedy(
             f"CUDA {last} is the last toolkit that compiles for this GPU, and builds for a newer CUDA have no kernels "
             "for it, whatever is reinstalled. If the program offers a build for that CUDA or an older one, take it "
-            "if it lists this GPU. Most programs of today have none: then leave the CUDA part out and use its "
+            "if it lists this GPU. Most current programs have none: then leave the CUDA part out and use its "
             "CPU mode, or use a newer GPU. The commands are for a source that this toolkit still compiles.",
             given.steps,
         )

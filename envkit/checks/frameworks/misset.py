@@ -33,9 +33,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
         name = named(wrong, "name") or named(wrong, "term") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
-            title=f"{name} is set in a way that this shell of Windows does not know",
-            impact="NAME=VALUE before a command is for Linux. set NAME=VALUE COMMAND on one line only sets the "
-            "variable, to all the rest of the line, and starts nothing.",
+            title=f"{name} is set in a way that this Windows shell does not support",
+            impact="NAME=VALUE before a command is for Linux. set NAME=VALUE COMMAND on one line sets the variable to "
+            "the whole rest of the line, and starts nothing.",
             remedy=Remedy(
                 f"Use two lines: in the Command Prompt (and Anaconda Prompt) set {name}=VALUE, without quotation marks "
                 f"around the value, and then the command. In PowerShell, the first line is $env:{name} = 'VALUE'. The "
@@ -48,9 +48,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
         name = named(wrong, "name") or "NAME"
         yield fault.found(
             message_evidence(environment, wrong),
-            title=f"{name} is set with blanks around the equals sign",
-            impact="The shell takes the name for a command, and the variable is not set.",
-            remedy=Remedy(f"Write {name}=VALUE without blanks, in front of the command or after export."),
+            title=f"{name} is set with spaces around the equals sign",
+            impact="The shell treats the name as a command, and the variable is not set.",
+            remedy=Remedy(f"Write {name}=VALUE without spaces, in front of the command or after export."),
             status=Status.FAIL,
         )
     elif wrong := seen(environment, fault.id, "too-late", "told-too-late"):
@@ -60,9 +60,9 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             impact="The framework reads it when it first asks for GPUs, and does not see a later change.",
             remedy=Remedy(
                 "Set it in front of the command (CUDA_VISIBLE_DEVICES=1 python SCRIPT), or make it the first line of "
-                "the script that is started, above every import: modules of the project import the framework, too. In "
-                "a notebook, restart the kernel first. The card that is chosen is then cuda:0 in the program; "
-                "nvidia-smi shows which one works.",
+                "the script that you start, above every import, because the project's modules import the framework, "
+                "too. In a notebook, restart the kernel first. The selected card is then cuda:0 in the program; "
+                "nvidia-smi shows which card is busy.",
                 (fixed("nvidia-smi"),),
             ),
             status=Status.FAIL,
@@ -74,7 +74,7 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             title=f"CUDA does not know {name}: the variable is called CUDA_VISIBLE_DEVICES",
             impact="Nothing reads it, so programs see all GPUs and use the first one.",
             remedy=Remedy(
-                "Write CUDA_VISIBLE_DEVICES wherever the other name stands, with the same value. Set it before the "
+                "Replace the other name with CUDA_VISIBLE_DEVICES everywhere, and keep the value. Set it before the "
                 "program first uses CUDA: in front of the command, or above the imports.",
                 (_FIRST,) if on_windows(environment) else (run("grep", "-rnw", NAME(name), "."),),
             ),

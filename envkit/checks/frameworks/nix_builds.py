@@ -9,12 +9,12 @@ from envkit.model import Environment
 
 _STORE = "/nix/store/"
 WITH_CUDA = (
-    "nixpkgs builds most packages without CUDA. Take the package with CUDA where there is one of its own (ollama- "
-    "cuda, python3Packages.torchWithCuda); override others (PACKAGE.override { cudaSupport = true; }), in a service "
-    "through its option package (for Sunshine: services.sunshine.package = pkgs.sunshine.override { cudaSupport = "
-    "true; }). For all packages at once: nixpkgs.config = { allowUnfree = true; cudaSupport = true; }, which "
-    "compiles for hours unless a binary cache for CUDA has them (the wiki's page on CUDA names it). CUDA is unfree, "
-    "so allowUnfree is needed either way. Then rebuild, and start the program or the service again."
+    "nixpkgs builds most packages without CUDA. Use the CUDA variant if there is one (ollama-cuda, "
+    "python3Packages.torchWithCuda); override other packages (PACKAGE.override { cudaSupport = true; }), in a service "
+    "through its package option (for Sunshine: services.sunshine.package = pkgs.sunshine.override { cudaSupport = "
+    "true; }). For all packages at once: nixpkgs.config = { allowUnfree = true; cudaSupport = true; }, which compiles "
+    "for hours unless a binary cache for CUDA has them (the wiki's CUDA page lists one). CUDA is unfree, so "
+    "allowUnfree is needed either way. Then rebuild, and start the program or the service again."
 )
 
 

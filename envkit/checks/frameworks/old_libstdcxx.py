@@ -37,9 +37,9 @@ def beyond_the_archive(environment: Environment, matrix: Matrix) -> Remedy | Non
     )
     return remedy(
         environment,
-        f"No update brings {_SYMBOLS}{told} to this system: it came with GCC {needed}, and the newest libstdc++ in the "
-        f"distribution is that of GCC {newest.major}. Run the program in a conda environment with its own libstdc++ "
-        "(the commands are for an active one), or in a container of a newer release. The second command applies to "
-        f"this shell only.{archive}",
+        f"No update provides {_SYMBOLS}{told} on this system: it came with GCC {needed}, and the distribution's newest "
+        f"libstdc++ is from GCC {newest.major}. Run the program in a conda environment with its own libstdc++ (the "
+        f"commands are for an active one), or in a container of a newer release. The second command applies to this "
+        f"shell only.{archive}",
         "conda-libstdcxx-here",
     )

@@ -48,9 +48,9 @@ def _brought(environment: Environment, version: str, torch: Version, build: Fram
         chart = named(seen(environment, "arch-newer-than-build", "detail-chart"), "repository")
         other = f" in place of {chart}" if chart else ""
         return Remedy(
-            f"{why} In the values of the chart, or in the pod's manifest, write vLLM's own image{other} (repository: "
-            f"vllm/vllm-openai, tag: v{version} or newer): it is built with CUDA {build.cuda}, whatever the release of "
-            "another project's image is. Then upgrade the release with the options of its installation (helm upgrade) "
+            f"{why} In the values of the chart, or in the pod's manifest, use vLLM's own image{other} (repository: "
+            f"vllm/vllm-openai, tag: v{version} or newer): it is built with CUDA {build.cuda}, whatever release the "
+            "other project's image has. Then upgrade the release with the options of its installation (helm upgrade) "
             "or apply the manifest again. To see which GPUs an image has code for, run in its container: python3 -c "
             "'import torch; print(torch.cuda.get_arch_list())'.",
             (fixed("helm list -A"),),

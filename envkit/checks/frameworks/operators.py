@@ -79,7 +79,7 @@ def _raised(environment: Environment) -> str:
     if have is None or built is None or have >= built:
         return ""
     return (
-        f" Or keep the engine: it was built by TensorRT {built}, and what loads it is the older {have}. Bring that to "
+        f" Or keep the engine: it was built with TensorRT {built}, but is loaded by the older {have}. Update that to "
         f"{built}, too: for Python, with the wheel in the python directory of TensorRT {built}'s archive, or "
         f"tensorrt=={built}.* where the package index has it."
     )

@@ -36,9 +36,9 @@ def nearest_elsewhere(
     if not own or best is None:
         return None
     why = (
-        f"This Python is right for {framework.title} {asked}, but the index that the text names no longer has it, and "
-        f"no other one does: use {best.version}, the nearest release, from its own index (with the CUDA in its name; "
-        "the one on PyPI may be for another CUDA)."
+        f"This Python is right for {framework.title} {asked}, but the index in the input no longer has it, and no "
+        f"other one does: use {best.version}, the nearest release, from its own index (with the CUDA in its name; the "
+        "one on PyPI may be for another CUDA)."
     )
     return fresh(environment, matrix, framework.name, why, messages, version=best.version)
 

@@ -161,7 +161,7 @@ _NO_INDEX = Fault(
 )
 _NO_VIRTUAL_PACKAGE = Fault(
     "conda-sees-no-gpu",
-    "conda found no driver, so it may not choose a CUDA build",
+    "conda found no driver, so it avoids CUDA builds",
     impact="The solver rejects the CUDA builds or picks CPU builds.",
     remedy=_override,
 )
@@ -207,7 +207,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index", "uv-registry"):
         yield _NO_INDEX.found(
             message_evidence(environment, everything),
-            title="Packages that are not PyTorch's are looked up only in its index",
+            title="Packages other than PyTorch's are looked up only in PyTorch's index",
             remedy=_EXPLICIT,
         )
         return
@@ -240,7 +240,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
         return
     cuda = [item for item in installs(environment) if item.framework.cuda is not None]
     if cuda:
-        yield ok("a build for CUDA was found", evidence=[cuda[0].evidence("cuda", cuda[0].framework.cuda)])
+        yield ok("a CUDA build is installed", evidence=[cuda[0].evidence("cuda", cuda[0].framework.cuda)])
     elif asked:
         yield skip("the index exists", evidence=message_evidence(environment, asked))
 

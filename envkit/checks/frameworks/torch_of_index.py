@@ -28,10 +28,10 @@ def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> 
         return None
     words = map(REQUIREMENT, (f"torch=={row.version}", *row.companions))
     return Remedy(
-        f"{given.advice} The text names no GPU: the builds for CUDA {cuda} run on every card from Maxwell to Hopper "
-        f"with a driver that runs CUDA {cuda.major}; for an RTX 50 or another Blackwell card, write {other} instead of "
-        "the last part of the address. Run it with the Python of the program, and restart the program. With the name "
-        "of the GPU, the last command names exact releases.",
+        f"{given.advice} The input names no GPU: the builds for CUDA {cuda} run on every card from Maxwell to Hopper "
+        f"with a driver that runs CUDA {cuda.major}; for an RTX 50 or other Blackwell card, write {other} instead of "
+        "the last part of the address. Run the command with the program's own Python, and restart the program. Given "
+        "the GPU's name, the last command prints exact releases.",
         (
             pip(python, "uninstall", "-y", *map(NAME, TORCH_PACKAGES)),
             pip(python, "install", *words, "--index-url", URL(row.index_url or "")),

@@ -105,7 +105,7 @@ def _partners(python: PythonEnvironment) -> list[Distribution]:
 _UNFIT = Fault(
     "torchvision-mismatch",
     "torchvision or torchaudio does not match the installed torch",
-    impact="Its compiled operators do not load.",
+    impact="The compiled operators of torchvision or torchaudio do not load.",
     remedy=_ask,
 )
 _REPLACED = Fault(

@@ -88,7 +88,7 @@ _ORDER = Fault(
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No variable that makes CUDA slow, verbose, or synchronous was left set.
 
-    None names a wrong library, is misspelled, or was set in the way of another shell.
+    No variable names the wrong library, is misspelled, or is set in the syntax of another shell.
     """
     wrong = list(misset(environment, _LEFT_ON))
     yield from wrong
@@ -132,7 +132,10 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
     if len(names) < 2:
-        yield skip("all GPUs are the same model", evidence=[known(environment, "gpus", ", ".join(names) or "none")])
+        yield skip(
+            "there is only one GPU" if len(gpus) == 1 else "all GPUs are the same model",
+            evidence=[known(environment, "gpus", ", ".join(names) or "none")],
+        )
         return
     listing = [
         Evidence(f"gpus[{gpu.index}]", f"{gpu.name} {gpu.pci_address}".strip(), environment.gpus.source) for gpu in gpus

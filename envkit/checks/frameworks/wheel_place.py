@@ -94,8 +94,8 @@ def _whatever_the_python(
     """Where the system, the project, or a package that has no tables decides; None for a framework's own wheels."""
     if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
         return Remedy(
-            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, whatever the Python: leave it out (remove its "
-            "line from the requirements). A program that cannot do without it does not run there."
+            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, for any Python version: leave it out (remove "
+            "its line from the requirements). A program that cannot do without it does not run there."
         )
     if not variants_of(messages).isdisjoint(_OTHER_PLATFORM):
         return _for_this_platform(environment, matrix, messages, package)

@@ -38,7 +38,7 @@ def compiled_again(environment: Environment, text: str) -> Remedy | None:
     if any(sign in text for sign in ("apex", "amp_C", "fused_layer_norm_cuda", "multi_tensor_applier")):
         return Remedy(
             "apex from pip alone has no compiled code: build it from its source with the options below, in the "
-            "environment of your torch; nvcc must be of the CUDA that torch was built with.",
+            "environment that has your torch; nvcc must be from the CUDA release that torch was built with.",
             _apex(environment),
         )
     module = (named(seen(environment, _ID), "module") or "").partition(".")[0]

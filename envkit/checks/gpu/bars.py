@@ -109,7 +109,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     for gpu in without:
         yield _NO_WINDOW.found(
             [Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
-            title=f"the firmware did not assign PCI memory to {gpu.title}",
+            title=f"the firmware did not assign PCI memory to {gpu.called}",
             subject=gpu.subject,
         )
     if without:
@@ -195,7 +195,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     gpus = seen_gpus(environment, matrix)
     bad = [gpu for gpu in gpus if _too_many(gpu)]
     for gpu in bad:
-        title = f"The PCIe link of {gpu.title} reports errors"
+        title = f"The PCIe link of {gpu.called} reports errors"
         yield _LINK_ERRORS.found(_counts(environment, gpu), title=title, subject=gpu.subject)
     counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
     if bad:

@@ -109,7 +109,7 @@ _VERSIONS = Fault(
 )
 _NO_NVLSM = Fault(
     "fabric-manager-nothing-to-do",
-    "Fabric Manager on this Blackwell board needs the package nvlsm",
+    "Fabric Manager on this Blackwell board needs the nvlsm package",
     impact=_NOT_INITIALIZED,
     remedy="Install nvlsm, then start Fabric Manager.",
     actions=("install", "start-fabric-manager"),
@@ -293,7 +293,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     _NO_NVLSM,
     layer=Layer.CUDA_DEVICES,
     rank=23,
-    fix="Without NVSwitches, disable the service. HGX B100/B200/B300: install nvlsm.",
+    fix="On a machine without NVSwitches, disable the service. On HGX B100, B200, or B300, install nvlsm.",
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
 def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -345,7 +345,7 @@ def _has_nvlsm(environment: Environment) -> bool:
         "fabric-manager-nothing-to-do",
         "driver-module-not-loaded",
     ),
-    fix="Wait and try again; it is a known issue of some CUDA releases. In a scheduler job, contact the cluster "
+    fix="Wait and try again; it is a known issue with some CUDA releases. In a scheduler job, contact the cluster "
     "administrator.",
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )

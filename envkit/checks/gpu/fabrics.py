@@ -21,7 +21,7 @@ def one_fabric(environment: Environment) -> Remedy | None:
     others = sorted({name for name, kind in devices if kind == "RoCE"})
     if not kept or not others:
         return None
-    where = " In Kubernetes, write it into env of the pod." if managed_by(environment, "kubernetes") else ""
+    where = " In Kubernetes, add it to the pod's env." if managed_by(environment, "kubernetes") else ""
     return Remedy(
         f"NCCL uses {', '.join(others)}, an Ethernet (RoCE) port, together with InfiniBand ports, and no connection "
         "between the two kinds is possible: let it use the InfiniBand cards only, on every node (names can differ "

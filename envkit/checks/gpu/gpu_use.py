@@ -163,7 +163,7 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
         return
     if modes:
         used = series(dict.fromkeys(str(gpu.compute_mode) for gpu in modes))
-        yield ok(f"compute mode is {used}", evidence=[field_evidence(environment, modes[0], "compute_mode")])
+        yield ok(f"the compute mode is {used}", evidence=[field_evidence(environment, modes[0], "compute_mode")])
     elif reported := _SHUT.reported(environment, index=0):
         yield reported
 
@@ -334,7 +334,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
         display = Evidence(f"{gpu.subject} display_active", "yes", environment.gpus.source)
         yield _DESKTOP.found(
             [display, known(environment, "system.display_server")],
-            title=f"A desktop runs on {gpu.title}",
+            title=f"A desktop runs on {gpu.called}",
             subject=gpu.subject,
         )
     if taken:

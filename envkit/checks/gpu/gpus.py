@@ -57,6 +57,11 @@ class SeenGpu:
         return self.name or self.subject
 
     @property
+    def called(self) -> str:
+        """Its title within a sentence: with its article where the model is known."""
+        return f"the {self.name}" if self.name else self.subject
+
+    @property
     def laptop(self) -> bool:
         """True when the model is made for laptops."""
         return bool(_LAPTOP.search(self.name)) or any(model.variant == "laptop" for model in self.models)

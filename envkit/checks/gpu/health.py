@@ -221,7 +221,9 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
         return ok(
             f"{title} in the kernel log; these GPUs do not report a count", evidence=[known(environment, "gpus", "")]
         )
-    return not_looked(environment, "not reported by NVML or the kernel log", "gpus", "kernel.log")
+    return not_looked(
+        environment, "neither NVML nor the kernel log shows the state of the memory", "gpus", "kernel.log"
+    )
 
 
 @check(
@@ -312,7 +314,7 @@ nvml_fault(
         status=Status.WARN,
     ),
     "CORRUPTED_INFOROM",
-    healthy="InfoROM is not corrupted",
+    healthy="the InfoROM is not corrupted",
     doc=(
         "The InfoROM (a small permanent memory) of every card can be read.\n\nIt holds the history of memory errors; "
         "if it is damaged, that history cannot be trusted."

@@ -85,7 +85,7 @@ def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, _ONE_INSTANCE.id, "assert-devices"):
         return Remedy(
             "Set CUDA_VISIBLE_DEVICES to the UUID of one instance before Python starts; the second command lists the "
-            "UUIDs (MIG-...). It needs no rights of an administrator, and MIG stays on. The instance is cuda:0 in the "
+            "UUIDs (MIG-...). This needs no administrator rights, and MIG stays on. The instance is cuda:0 in the "
             "process. On a shared server, take one that nobody else uses; in a job, the one from the scheduler.",
             (export("CUDA_VISIBLE_DEVICES", NAME("MIG-UUID")), fixed("nvidia-smi -L")),
         )

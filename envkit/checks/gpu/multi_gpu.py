@@ -235,7 +235,7 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     if reported := _ACS.reported(environment):
         yield reported
     elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or _hosts_machines(environment):
-        yield skip("isolating virtual machines requires ACS")
+        yield skip("virtual machines are in use, and isolating them requires ACS")
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
@@ -274,7 +274,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     if reported := _IOMMU.reported(environment):
         yield reported
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
-        yield skip("not checked in virtual machines, which depend on the IOMMU")
+        yield skip("not checked where virtual machines are in use, because they depend on the IOMMU")
     elif not mode.known:
         yield skip("no IOMMU") if mode.absent else unknown(unseen(environment, "the IOMMU settings"), evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):

@@ -62,10 +62,10 @@ def _over_rdma(environment: Environment) -> Remedy | None:
 
 
 _BY_ADDRESS = (
-    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and what it leaves on some node has no address that the other "
-    "nodes reach. On every node, find the interface with the node's address, which is mostly the one of the default "
-    "route (the commands show both), and name it instead, where the variable is set now: NCCL_SOCKET_IFNAME=NAME, "
-    "without ^. If its name differs between nodes, list all of them, separated by commas."
+    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and on some node, none of the interfaces that it leaves has an "
+    "address that the other nodes can reach. On every node, find the interface that has the node's address, usually "
+    "that of the default route (the commands show both), and specify it instead, where the variable is set now: "
+    "NCCL_SOCKET_IFNAME=NAME, without ^. If its name differs between nodes, list all of them, separated by commas."
 )
 
 
@@ -110,8 +110,8 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
     if in_container(environment):
         return remedy(
             environment,
-            "A container has a limit of its own, whatever the host's is: create it again with --ulimit memlock=-1 (in "
-            "a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
+            "A container has its own limit, whatever the host's is: re-create the container with --ulimit memlock=-1 "
+            "(in a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
             "memlock-container",
         )
     return remedy(
@@ -296,7 +296,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=73,
     any_of=("system.infiniband_devices", "messages"),
     explained_by=("driver-module-not-loaded",),
-    fix="Load the module nvidia-peermem, or nv_peer_mem beside a driver that has none.",
+    fix="Load the module nvidia-peermem, or nv_peer_mem if the driver does not include it.",
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -104,7 +104,7 @@ _PLACES = {
     "group as well. Nodes with another vendor's accelerators need that vendor's device plugin instead.",
     "ascend": "Ascend processors run PyTorch with the torch_npu package for the same torch release: install it as the "
     "CANN toolkit's guide says, import torch_npu, and set the program's device to npu instead of cuda.",
-    "accelerator": "CUDA only runs on NVIDIA GPUs: nothing of NVIDIA's has to be installed here. Install the build of "
+    "accelerator": "CUDA only runs on NVIDIA GPUs: nothing from NVIDIA has to be installed here. Install the build of "
     "PyTorch that the maker of this accelerator offers for the same release (torch_mlu, torch_musa, torch_xla, the one "
     "for Gaudi, the wheels for DCUs), and select its device in the program instead of cuda.",
 }
@@ -159,9 +159,9 @@ _PROCESSOR = (
     "({option}), or on a machine with an NVIDIA GPU. The installed framework runs on the CPU as it is."
 )
 _BY_ROCM = (
-    "ROCm's own tools show this GPU, so its driver works: nothing of NVIDIA's has to be installed, and CUDA's settings "
+    "ROCm's own tools show this GPU, so its driver works: nothing from NVIDIA has to be installed, and CUDA's settings "
     "do not apply. rocm-smi shows its clocks, its power, and its fan. If a program does not see it, compare the card "
-    "with ROCm's list of supported GPUs, add the user to the groups render and video, and look whether PyTorch is the "
+    "with ROCm's list of supported GPUs, add the user to the groups render and video, and check whether PyTorch is the "
     "build for ROCm: the second command then prints a version."
 )
 _BLIND_ROCM = (

@@ -101,7 +101,12 @@ def _widths(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -
     if gpu.slotless:
         return [skip(f"{gpu.title} is integrated with its CPU and has no PCIe slot", subject=gpu.subject)]
     if is_virtual(environment):
-        return [unknown("the PCIe ports of a virtual machine are emulated", subject=gpu.subject)]
+        return [
+            unknown(
+                "the PCIe ports in a virtual machine are emulated and show nothing about the card's link",
+                subject=gpu.subject,
+            )
+        ]
     links = [link for link in links_above(gpu) if link.width is not None]
     hurt = [link for link in links if narrow(link)]
     if hurt and not gpu.laptop:
@@ -231,7 +236,9 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """
     gpus = seen_gpus(environment, matrix)
     if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
-        yield from _measured(environment, gpus) or [unknown("the PCIe ports of a virtual machine are emulated")]
+        yield from _measured(environment, gpus) or [
+            unknown("the PCIe ports in a virtual machine are emulated and show nothing about the card's link")
+        ]
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
     reported = _SLOW.reported(environment)

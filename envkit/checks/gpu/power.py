@@ -59,15 +59,15 @@ _SUPPLY = Fault(
 def _last_good(environment: Environment, matrix: Matrix) -> Remedy:
     """Back to what worked: no limit that is set makes the driver believe another reading."""
     back = (
-        "This system keeps the image before: rpm-ostree rollback, then restart, goes back to it. "
+        "This system keeps the previous image: to go back to it, run rpm-ostree rollback and restart. "
         if appliance(environment) == "ostree"
-        else "Boot the previous kernel or firmware, or install the driver branch from before, and hold it. "
+        else "Boot the previous kernel or firmware, or install the driver branch that was there before, and hold it. "
     )
     return Remedy(
         "No setting here is wrong, and a higher power limit does not help: the driver takes a false reading for the "
-        "card's power. First shut the machine down and take it off the mains for a minute (a laptop: unplug the "
-        "charger). If the reading is false again, go back to the driver, kernel, and firmware with which it was right. "
-        f"{back}Report it to NVIDIA with what the last command writes.",
+        "card's power. First shut the machine down and disconnect it from power for a minute (on a laptop, unplug the "
+        f"charger). If the reading is false again, go back to the driver, kernel, and firmware with which it was "
+        f"right. {back}Report it to NVIDIA with what the last command writes.",
         (
             fixed("nvidia-smi -q -d POWER,PERFORMANCE"),
             fixed("sudo nvidia-bug-report.sh"),

@@ -72,7 +72,7 @@ _OFF = Fault(
     explained_by=("optimus-gpu-off", "wsl1"),
     excuses=True,
     of_missing_gpu=True,
-    fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, reseat the card, and "
+    fix="On a virtual machine, attach the GPU to it. On bare metal, check the BIOS/UEFI settings, reseat the card, and "
     "check its power cables.",
     references=threads("NVIDIA/open-gpu-kernel-modules#1151"),
 )

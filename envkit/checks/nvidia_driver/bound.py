@@ -131,7 +131,7 @@ def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """At least one GPU is not reserved for virtual machines (vfio-pci, pci-stub).
 
     A reserved GPU has no device node on the host. That is intended on a virtual-machine host, when other GPUs are left
-    to the driver, or when the text shows that the guest's driver works.
+    to the driver, or when the input shows that the guest's driver works.
     """
     reserved = reserved_for_vms(environment)
     everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get()) and not environment.gpus.value

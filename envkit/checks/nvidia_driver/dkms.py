@@ -108,11 +108,11 @@ def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
     which = f"driver {version}" if version else "this driver"
     of_guests = " It is the driver of a vGPU host: newer ones come with newer releases of NVIDIA's vGPU software."
     return Remedy(
-        f"The compiler's error shows that the sources of {which} do not fit this kernel: what they call has changed in "
-        "it since, so another compiler or a second try does not help. Boot an older kernel, from before the change, "
-        "and keep it (the second command lists those that are installed; a fresh installation may have to install "
-        "one), or install a newer release of the driver, or a patch of it that is made for this kernel: one for "
-        f"another kernel does not do.{of_guests if version and 'vgpu' in errors[0].text else ''}",
+        f"The compiler's error shows that the sources of {which} do not match this kernel: kernel functions that they "
+        "call have changed since, so a different compiler or a second try does not help. Boot an older kernel, from "
+        "before the change, and keep it (the second command lists those that are installed; a fresh installation may "
+        "have to install one), or install a newer release of the driver, or a patch for it that is made for this "
+        f"kernel; one for a different kernel does not work.{of_guests if version and 'vgpu' in errors[0].text else ''}",
         (fixed("uname -r"), fixed("ls -l /lib/modules")),
     )
 

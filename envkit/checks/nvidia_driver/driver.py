@@ -90,11 +90,11 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
     """By what installed the driver: NVIDIA's installer builds for the kernel that runs then, and for no later one."""
     if seen(environment, "driver-module-not-loaded", "relocation"):
         return Remedy(
-            "The kernel's loader refuses the module, because it and this kernel were not compiled with the same tools: "
-            "a kernel of one's own is often built with another compiler, or by distcc or ccache with an old result. "
-            "Compare the compiler and the linker that built the kernel (first command) with those of today. Rebuild "
-            "the kernel and then the module with the same ones, without distcc and ccache. Until then, boot a kernel "
-            "of the distribution, with which the module loads.",
+            "The kernel refuses to load the module, because the two were not compiled with the same tools: a "
+            "self-built kernel is often built with a different compiler, or with stale results from distcc or ccache. "
+            "Compare the compiler and the linker that built the kernel (first command) with the current ones. Rebuild "
+            "the kernel and then the module with the same tools, without distcc and ccache. Until then, boot one of "
+            "the distribution's kernels, with which the module loads.",
             (fixed("cat /proc/version"), fixed("gcc --version"), fixed("ld --version"), fixed("dkms status")),
         )
     if "runfile" in managers(environment):

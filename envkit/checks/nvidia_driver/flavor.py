@@ -104,8 +104,8 @@ _CONFIDENTIAL = (
 
 _GUEST = (
     "In the virtual machine, remove its driver and install the guest driver of the same vGPU release as the host's "
-    "manager (the file whose name ends in -grid.run, or the .deb or .exe beside it). The driver of the distribution "
-    "and the one for whole cards do not know vGPUs. A host accepts guests of its own release and, mostly, of the one "
+    "manager (the file whose name ends in -grid.run, or the .deb or .exe next to it). The distribution's driver and "
+    "the one for whole cards do not support vGPUs. A host accepts guests of its own release and, usually, of the one "
     "before."
 )
 
@@ -204,7 +204,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         Evidence("driver", str(installed(environment)), _driver_source(environment)),
     ]
     if gpu.works:
-        return ok(f"the driver supports the {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"the driver supports {gpu.called}", subject=gpu.subject, evidence=evidence)
     if not gpu.models:
         return unknown(f"{gpu.title} is not in the table of GPUs", subject=gpu.subject, evidence=evidence)
     last = [model.last_driver_branch for model in gpu.models]
@@ -217,12 +217,12 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         return unknown(f"it is not known which GPUs branch {branch} supports", subject=gpu.subject, evidence=evidence)
     families = {model.family for model in gpu.models}
     if families & set(row.families):
-        return ok(f"branch {branch} supports {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"branch {branch} supports {gpu.called}", subject=gpu.subject, evidence=evidence)
     first = next(
         (b.branch for b in matrix.driver_branches if b.branch > branch and families & set(b.families or ())), None
     )
     if first is None:
-        return unknown(f"no branch is recorded for {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return unknown(f"no branch is recorded for {gpu.called}", subject=gpu.subject, evidence=evidence)
     given = _branch(environment, matrix, first)
     return _unsupported(gpu, f"began with branch {first}", branch, evidence, given)
 
@@ -230,7 +230,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
 def _unsupported(gpu: SeenGpu, why: str, has: int, evidence: list[Evidence], given: Remedy) -> Outcome:
     return _DROPPED.found(
         evidence,
-        title=f"Driver branch {has} does not support {gpu.title}: support {why}",
+        title=f"Driver branch {has} does not support {gpu.called}: support {why}",
         subject=gpu.subject,
         remedy=given,
     )
@@ -322,13 +322,13 @@ def _fits(
 ) -> Outcome:
     word = _word(fault)
     if gpu.works:
-        return ok(f"the {word} module drives {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"the {word} module drives {gpu.called}", subject=gpu.subject, evidence=evidence)
     rows = [flavors_of(model) for model in gpu.models]
     supported = [row.open if word == "open" else row.proprietary for row in rows if row is not None]
     if not supported:
-        return unknown(f"it is not known which module {gpu.title} needs", subject=gpu.subject, evidence=evidence)
+        return unknown(f"it is not known which module {gpu.called} needs", subject=gpu.subject, evidence=evidence)
     if any(supported):
-        return ok(f"the {word} module supports {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"the {word} module supports {gpu.called}", subject=gpu.subject, evidence=evidence)
     return fault.found(
         [*evidence, _gpu_evidence(environment, gpu)],
         title=f"{gpu.title} does not work with the {word} kernel module",
@@ -370,7 +370,7 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
     """
     in_vm = "The driver refuses to start the GPU of this virtual machine" if is_virtual(environment) else ""
     if _guest_differs(environment):
-        in_vm = "The guest's vGPU driver does not fit the vGPU manager of its host"
+        in_vm = "The guest's vGPU driver does not match the vGPU manager of its host"
     if reported := _REFUSED.reported(environment, title=in_vm):
         yield reported
     elif environment.kernel.log.known:

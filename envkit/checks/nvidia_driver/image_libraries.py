@@ -30,10 +30,10 @@ def _host_libraries_first(environment: Environment) -> Remedy:
     """The remedy that lets the host's libraries come first; nothing is unloaded or installed on the node."""
     others = [folder for folder in library_path(environment) if folder != _OF_HOST and not folder.startswith(_OF_IMAGE)]
     return Remedy(
-        "The image brings driver libraries of its own, which are found before those of the host that --nv mounts in "
+        "The image contains its own driver libraries, which are found before the host's libraries that --nv mounts in "
         f"{_OF_HOST}. The node and its driver are not at fault: nothing has to be reloaded there. Put the host's "
         "libraries first, as in the first command (IMAGE is the image that fails), in every command that starts it. "
-        "For good, rebuild the image without them (in the %post section of its definition file: rm -rf "
+        "For a permanent fix, rebuild the image without them (in the %post section of its definition file: rm -rf "
         "/usr/local/nvidia/lib /usr/local/nvidia/lib64). If nvidia-smi fails outside of the image, too, the node's "
         "administrators must reload or restart its driver.",
         (

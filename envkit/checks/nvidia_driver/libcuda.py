@@ -149,7 +149,7 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
             "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
         )
     elif library.compat and environment.pasted and cuda_works(environment):
-        yield ok("CUDA starts with what the text shows", evidence=[known(environment, "driver.cuda_init")])
+        yield ok("CUDA starts with what the input shows", evidence=[known(environment, "driver.cuda_init")])
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:

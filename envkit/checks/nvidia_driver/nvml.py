@@ -213,7 +213,7 @@ def _disk(environment: Environment) -> list[Evidence]:
 
 _IN_INITRD = (
     " If a reboot brings the old module back although the first command prints the new version, the old one is in the "
-    "initramfs: the last command makes that anew (with systemd-boot on openSUSE: sudo sdbootutil add-all-kernels "
+    "initramfs: the last command rebuilds that (with systemd-boot on openSUSE: sudo sdbootutil add-all-kernels "
     "--no-reuse-initrd, which also puts it where the boot loader looks); then reboot."
 )
 
@@ -229,7 +229,7 @@ def _reload(environment: Environment) -> Remedy:
     if seen(environment, _MISMATCH.id, "detail-after-boot", "detail-instances") and library is not None:
         return remedy(
             environment,
-            f"The mismatch is there after a fresh start, so the module on disk can be the old one, too. If the first "
+            f"The mismatch exists right after booting, so the module on disk may be the old one, too. If the first "
             f"command prints {library}, {_place(environment)[0].lower()}{_place(environment)[1:]}, the second is "
             "enough. Otherwise, reinstall the driver's packages in one version, the module's (nvidia-dkms, or the "
             "distribution's linux-modules-nvidia) with the libraries', reboot, and make the image anew.",
@@ -329,7 +329,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif reported := _NO_ANSWER.reported(environment):
         yield reported
     elif nvml_asked(environment) or smi_answered(environment):
-        yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
+        yield ok("the driver responds", evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
     else:

@@ -45,11 +45,11 @@ def without_package(environment: Environment) -> Remedy | None:
         return None
     return remedy(
         environment,
-        f"The loaded module is {module}, of NVIDIA's .run installer; {package}, which apt installed as a requirement "
-        f"of another package, put the libraries of branch {branch} in their place. Remove it (what asked for it goes "
-        "too: install that in another way, from source or as a snap), and run the same .run file again, which puts "
-        "its own libraries back; no reboot is needed. Or the other way around: run sudo nvidia-uninstall, and install "
-        "the driver's package of that branch.",
+        f"The loaded module is {module}, from NVIDIA's .run installer; {package}, which apt installed as a requirement "
+        f"of another package, put the libraries of branch {branch} in their place. Remove it (the package that "
+        "required it is removed, too: install that in a different way, such as from source or as a snap), and run the "
+        "same .run file again, which puts its own libraries back; no reboot is needed. Alternatively, run sudo "
+        "nvidia-uninstall, and install the driver package of that branch.",
         "purge-package",
         "runfile-again",
         name=package,

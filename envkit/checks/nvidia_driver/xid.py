@@ -72,9 +72,9 @@ _OTHER = Fault(
 
 _RAISED = ("told-overclock-offset", "told-overclock-memory", "told-reduce-overclock")
 _FACTORY_CLOCKS = Remedy(
-    "Set the memory clock back to the factory's, and see whether the errors stay away. To raise it again, do so by "
-    "less: each card has its own limit, and the Xid names the card that is over it. If the errors come back at factory "
-    "clocks, look for a fault in the program (compute-sanitizer) or in the card."
+    "Reset the memory clock to the factory setting, and see whether the errors stop. If you overclock it again, use a "
+    "smaller offset: each card has its own limit, and the Xid identifies the card that exceeds it. If the errors come "
+    "back at factory clocks, look for a fault in the program (compute-sanitizer) or in the card."
 )
 
 
@@ -303,7 +303,7 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if pairs and (raised := seen(environment, _OTHER.id, *_RAISED)):
         yield _OTHER.found(
             message_evidence(environment, (*own, *raised)),
-            title=f"The GPU makes errors (Xid {numbers}) with its memory clock raised",
+            title=f"The GPU produces errors (Xid {numbers}) with its memory overclocked",
             subject=subject_of(tuple(own)),
             remedy=_FACTORY_CLOCKS,
             status=Status.FAIL,

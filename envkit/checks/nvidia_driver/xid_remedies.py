@@ -70,8 +70,8 @@ def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "gpu-fallen-off-bus", "detail-riser") and not has_nvswitch_board(environment):
         then = (
             "It began with the riser: put the card directly into a slot. If it then stays on the bus, replace the "
-            "riser by a shorter or better one (shielded, and made for this PCIe generation) with its own power, or set "
-            "the slot to an older PCIe generation in the firmware. If the error follows the card, RMA it."
+            "riser with a shorter or better one (shielded, and made for this PCIe generation) with its own power, or "
+            "set the slot to an older PCIe generation in the firmware. If the error follows the card, RMA it."
         )
     elif seen(environment, "gpu-fallen-off-bus", "told-riser"):
         then = (

@@ -22,11 +22,11 @@ def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
     """A site's own filter of jobs may look at one of the ways to ask only."""
     if seen(environment, _UNKNOWN, "cpu-job"):
         return Remedy(
-            "This refusal comes from a filter of the site, which takes the job for one without GPUs: it looks only at "
-            "GPUs per node, and --gpus=N asks for them per job. Replace that line by #SBATCH --gpus-per-node=N (or "
-            "--gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs the "
-            "partition has, and test the script without running it. If it is refused again, the site's guide says how "
-            "it wants them.",
+            "This refusal comes from the site's own filter, which mistakes the job for one without GPUs: it looks only "
+            "at GPUs per node, but --gpus=N requests them per job. Replace that line with #SBATCH --gpus-per-node=N "
+            "(or --gres=gpu:N), with N for each node of --nodes, and keep the partition. The commands show which GPUs "
+            "the partition has, and test the script without running it. If it is refused again, the site's guide says "
+            "how it wants them.",
             (fixed("sinfo -o '%P %N %G'"), fixed("sbatch --test-only SCRIPT")),
         )
     if seen(environment, _UNKNOWN, "limit"):
@@ -50,7 +50,7 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, _MISLISTED, "no-nvml-built", "told-no-nvml-plugin"):
         return Remedy(
             "This build of Slurm has no plugin for NVML (gpu_nvml.so), so AutoDetect=nvml finds nothing; the driver is "
-            "not at fault. Either list the GPUs yourself: in gres.conf, replace AutoDetect=nvml by a line such as "
+            "not at fault. Either list the GPUs yourself: in gres.conf, replace AutoDetect=nvml with a line such as "
             "NodeName=NODE Name=gpu File=/dev/nvidia[0-3], with Type= where slurm.conf has one. Or build Slurm's "
             "packages on a machine with NVML's header and library (the CUDA toolkit has them; configure "
             "--with-nvml=DIRECTORY, rpmbuild --with nvml), install them on the nodes, and hold them, since an update "
@@ -99,7 +99,7 @@ told_by_program(
 told_by_program(
     Fault(
         "kubernetes-mig-layout",
-        "The MIG instances on a Kubernetes node do not fit the device plugin's MIG strategy",
+        "The MIG instances on a Kubernetes node do not match the device plugin's MIG strategy",
         impact="The device plugin stops or labels the node as invalid, so that pods are given no GPU.",
         remedy="The strategy `single` needs MIG on all GPUs of the node, cut into instances of one profile; `mixed` "
         "allows several profiles, and pods then request nvidia.com/mig-<profile>. Either apply one profile to the "
@@ -120,7 +120,7 @@ told_by_program(
 told_by_program(
     Fault(
         "mig-change-refused",
-        "MIG mode or its instances cannot be changed as they are",
+        "MIG mode or MIG instances cannot be changed in their current state",
         impact="The GPU keeps its old mode and instances.",
         remedy="A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
         "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The first "
@@ -163,7 +163,7 @@ told_by_program(
 told_by_program(
     Fault(
         "dcgm-not-reachable",
-        "DCGM's host engine does not run, or cannot read the GPUs",
+        "DCGM's host engine is not running, or cannot read the GPUs",
         impact="dcgmi, dcgm-exporter, and what is built on them show nothing; programs that compute are not affected.",
         remedy="Start the host engine, and read its log. If its library is missing, install datacenter-gpu-manager for "
         "the CUDA release of the driver. If only the profiling module fails, another program holds the counters (a "
@@ -176,7 +176,7 @@ told_by_program(
         ),
         status=Status.WARN,
     ),
-    doc="""DCGM's host engine runs where dcgmi or an exporter asks it.
+    doc="""DCGM's host engine is running where dcgmi or an exporter connects to it.
 
     dcgmi talks to nv-hostengine on port 5555; the exporter starts one itself if its library can be loaded.
     """,
@@ -218,7 +218,7 @@ told_by_program(
     fix="List each GPU once: AutoDetect=nvml alone, or lines with their device files.",
     doc="""gres.conf names each GPU of the node once, with its device file or by AutoDetect.
 
-    Duplicate records end slurmd; a GPU without a file cannot be given to a job alone.
+    Duplicate records stop slurmd; a GPU without a file cannot be assigned to a job individually.
     """,
     rank=46,
     explained_by=("device-nodes-missing", "gpu-count-mismatch"),

@@ -138,14 +138,14 @@ told_by_program(
         impact="NVIDIA's runtime does not find the driver's libraries, and no container gets a GPU.",
         remedy="root = /run/nvidia/driver is for a driver that the GPU operator's own container installs. If this node "
         "has its driver on the host (the first command shows it), reinstall or upgrade the operator with "
-        "--set driver.enabled=false, and delete the node's toolkit pod, which then writes the file anew. Without an "
+        "--set driver.enabled=false, and delete the node's toolkit pod, which then rewrites the file. Without an "
         "operator, set root to / and ldconfig to @/sbin/ldconfig (Ubuntu and Debian: @/sbin/ldconfig.real) in the "
         "section nvidia-container-cli of config.toml. If the operator is to provide the driver, its driver pod is "
         "not ready: look at that one first.",
         steps=(fixed("nvidia-smi"), fixed("ls /run/nvidia/driver"), fixed("kubectl get pods -A -o wide")),
     ),
     fix="Let the operator use the host's driver (driver.enabled=false), or set root to / in config.toml.",
-    doc="""The container runtime's configuration names the directory in which the driver is.
+    doc="""The container runtime's configuration names the directory that contains the driver.
 
     The GPU operator writes the directory of its own driver container into it. On a node whose driver is installed on
     the host, nothing is there.
@@ -213,8 +213,8 @@ told_by_program(
     fix="Add the repository that has the package, or install one that is offered.",
     doc="""A package of the driver, the container toolkit, or CUDA is in a repository that the system uses.
 
-    Distributions have some driver branches, none has the container toolkit in its own lists, and NVIDIA's repositories
-    have packages only for the releases that they name.
+    Distributions offer some driver branches, none offers the container toolkit in its own repositories, and NVIDIA's
+    repositories have packages only for the releases that they name.
     """,
     rank=45,
     explained_by=("repository-key-replaced",),

@@ -293,7 +293,7 @@ told_by_program(
         remedy=_in_half_precision,
         status=Status.WARN,
     ),
-    fix="Run the model in float16, in the words of the program that loads it.",
+    fix="Run the model in float16, with the option of the program that loads it.",
     doc="""A model in bfloat16 runs on a GPU that supports it.
 
     bfloat16 needs Ampere or newer; older GPUs use float16.

@@ -52,7 +52,7 @@ told_by_program(
         impact="The build finds no headers of the libraries that the project brings along (CUTLASS, fmt, pybind11).",
         remedy="A ZIP download, or a clone without --recursive, leaves their folders empty. Fetch them in the clone "
         "(git submodule update --init --recursive), delete the build folder, and build again. Replace a ZIP download "
-        "by a clone.",
+        "with a clone.",
         steps=(fixed("git submodule update --init --recursive"),),
     ),
     doc="""The folders of a project's submodules have contents.
@@ -66,17 +66,17 @@ told_by_program(
 told_by_program(
     Fault(
         "path-not-ascii",
-        "A compiler cannot open a path with characters outside ASCII",
+        "A compiler cannot open a path with non-ASCII characters",
         impact="NVRTC, nvcc, or cl stops at its input file: kernels that are compiled when they are first used fail, "
         "while everything precompiled works.",
-        remedy="Let temporary files and caches be in a folder with an ASCII name: set TEMP, TMP, and for CuPy "
+        remedy="Move temporary files and caches to a folder with an ASCII name: set TEMP, TMP, and for CuPy "
         "CUPY_CACHE_DIR to one such as C:\\temp, and open a new terminal. If the program itself or its Python is in "
         "such a folder, move them as well. Reinstalling CUDA changes nothing.",
     ),
     doc="""The compilers can open the folders for their temporary files.
 
     On Windows, the temporary folder has the user's name in it. NVRTC reads a path in the system's code page and not
-    as UTF-8, so that a name in Chinese, Cyrillic, or with accents becomes another one.
+    as UTF-8, so a name in Chinese or Cyrillic, or with accents, is read as a different one.
     """,
     rank=50,
     references=threads("hashcat/hashcat#4885", "cupy/cupy#7581", "JDAI-CV/CoTNet#7", "laekov/fastmoe#95"),
@@ -88,8 +88,8 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
     """In WSL, the folder of the driver has no other libraries in it."""
     if seen(environment, _NIX, "wsl-smi"):
         return Remedy(
-            "The file that is missing is not nvidia-smi but the loader that it names, which NixOS has nowhere: Windows "
-            "brings nvidia-smi as a program for other distributions. In the configuration of NixOS, set "
+            "The missing file is not nvidia-smi but the loader that it needs, which NixOS does not have: the "
+            "nvidia-smi that comes with Windows is built for other distributions. In the NixOS configuration, set "
             "wsl.useWindowsDriver = true; and programs.nix-ld.enable = true;, run nixos-rebuild switch, and log in "
             "again. Then nvidia-smi runs with the WSL folder in the list of nix-ld, as below. Programs from nixpkgs do "
             "not need nvidia-smi: they take the driver from the same folder in LD_LIBRARY_PATH. No driver has to be "
@@ -102,8 +102,8 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _NIX, "detail-wsl"):
         return Remedy(
-            "Programs from nixpkgs look for the driver where NixOS has it. In WSL, Windows puts its libraries into "
-            "/usr/lib/wsl/lib, and no others are there: start the program with that folder in LD_LIBRARY_PATH. In a "
+            "Programs from nixpkgs look for the driver where NixOS has it. In WSL, the only driver libraries are those "
+            "that Windows puts into /usr/lib/wsl/lib: start the program with that folder in LD_LIBRARY_PATH. In a "
             "flake, let the program set it (export in a writeShellScript, makeWrapper --set, or shellHook), so that it "
             "is not set for everything else. No driver and no other CUDA has to be installed.",
             (export("LD_LIBRARY_PATH", PATH("/usr/lib/wsl/lib")),),
@@ -119,7 +119,7 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
 told_by_program(
     Fault(
         _NIX,
-        "Nix and the driver's files do not find each other",
+        "Programs from Nix and the driver's files do not find each other",
         impact="A program from Nix reports a missing libcuda.so.1 or a driver that is too old, while other programs "
         "use the GPU; or, on NixOS in WSL, the driver's own nvidia-smi does not start.",
         remedy=_through_nixgl,
@@ -127,7 +127,7 @@ told_by_program(
     fix="Start the program through nixGL or nix-gl-host; in WSL, with /usr/lib/wsl/lib in LD_LIBRARY_PATH.",
     doc="""A program that was installed by Nix on another distribution finds the driver's libraries.
 
-    The driver has to match the running kernel module, so that Nix cannot bring it along.
+    The driver has to match the running kernel module, so Nix cannot provide it.
     """,
     rank=51,
     references=threads("NixOS/nix#725", "NixOS/nixpkgs#127329"),
@@ -146,9 +146,8 @@ told_by_program(
     fix="Upgrade NVIDIA's container packages, or go back to the Docker release that worked.",
     doc="""The container runtime knows every system call in Docker's default filter.
 
-    Docker updates add calls to the filter. Older releases of NVIDIA's runtime bring a runc of their own, which refuses
-    a call that it does not know.
-    """,
+    Docker updates add calls to the filter. Older releases of NVIDIA's runtime include their own runc, which rejects
+    calls that it does not know. """,
     rank=52,
     explained_by=("jetson-container-of-other-release",),
     references=threads("dusty-nv/jetson-containers#115", "containerd/containerd#6203"),
@@ -171,8 +170,8 @@ def _without_cache(environment: Environment, matrix: Matrix) -> Remedy:
             f"your user name behind it. {after}"
         )
     return Remedy(
-        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or what TRITON_CACHE_DIR "
-        f"names), and torchinductor_ with your name behind it in /tmp. {after}",
+        "Stop the program and delete the folders of compiled kernels: ~/.triton/cache (or the directory in "
+        f"TRITON_CACHE_DIR), and /tmp/torchinductor_USER (USER is your user name). {after}",
         steps(environment, "drop-compiled"),
     )
 
@@ -185,7 +184,7 @@ told_by_program(
         remedy=_without_cache,
     ),
     fix="Delete Triton's cache and that of PyTorch's compiler.",
-    doc="""The launchers in Triton's cache are of the Python and the Triton that load them.
+    doc="""The launchers in Triton's cache were compiled for the Python and the Triton that load them.
 
     Triton compiles a small C module for each kernel and keeps it in the user's folder, where every Python finds it. One
     that was made for another Python, or by an old Triton, is loaded again after an update.
@@ -196,7 +195,7 @@ told_by_program(
 told_by_program(
     Fault(
         "nix-package-without-cuda",
-        "A package of nixpkgs was built without CUDA",
+        "A package from nixpkgs was built without CUDA",
         impact="The program uses the CPU, although the driver works and its libraries are found.",
         remedy=WITH_CUDA,
     ),

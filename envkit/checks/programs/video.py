@@ -22,9 +22,9 @@ told_by_program(
         steps=(fixed("ffmpeg -f lavfi -i testsrc=duration=1:size=1280x720 -c:v h264_nvenc -f null -"),),
     ),
     fix="Choose a codec that the card encodes or decodes; H.264 works on nearly every card.",
-    doc="""Programs ask the GPU's video engine only for what it has.
+    doc="""Programs ask the GPU's video engine only for what it supports.
 
-    Which codecs, bit depths, and options it encodes and decodes depends on the generation of the card alone.
+    Which codecs, bit depths, and options it encodes and decodes depends only on the card's generation.
     """,
     rank=60,
     references=threads("GyanD/codexffmpeg#161"),

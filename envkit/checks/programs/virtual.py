@@ -99,7 +99,7 @@ told_by_program(
     fix="Turn the IOMMU on, pass through the card's whole group, and keep the host's framebuffer off the card.",
     doc="""A host that passes a GPU to a virtual machine has an IOMMU, and hands over the card's whole group.
 
-    VFIO refuses a group of which another driver still owns a device, because that device could reach the guest's
+    VFIO refuses a group if another driver still owns one of its devices, because that device could reach the guest's
     memory.
     """,
     rank=39,

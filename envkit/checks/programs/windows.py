@@ -27,11 +27,11 @@ _BY_CODE = {
     "22": "Somebody disabled the device: enable it in Device Manager (right-click > Enable device). If it disables "
     "itself, {reinstall}.",
     "28": "No driver is installed for the card: install the current one from nvidia.com/drivers.",
-    "31": "Windows could not load the driver: restart once, and if it stays, {reinstall}. Modified drivers and ones "
-    "for another card end like this.",
-    "43": "The driver stopped the card. Restart with the power off for a minute, then {reinstall}. If it stays with "
-    "a clean driver, try the card in another slot or computer: modified firmware, overclocking, and defects end "
-    "like this.",
+    "31": "Windows could not load the driver: restart once, and if that does not help, {reinstall}. Modified drivers "
+    "and drivers for a different card cause this.",
+    "43": "The driver stopped the card. Restart with the power off for a minute, then {reinstall}. If the error "
+    "persists with a clean driver, try the card in another slot or computer: modified firmware, overclocking, and "
+    "defects cause this.",
     "52": "Windows does not accept the driver's signature: it is modified, or for another edition. Install the "
     "original driver from nvidia.com/drivers.",
 }
@@ -48,7 +48,7 @@ def _by_code(environment: Environment, matrix: Matrix) -> Remedy:
 _TDR = "HKLM\\System\\CurrentControlSet\\Control\\GraphicsDrivers"
 _SHORTER = (
     "Smaller batches or tiles make each kernel shorter, as does an option of the program that splits them (bfactor 6 "
-    "or more and fewer threads in xmr-stak). If it happens with short kernels too, remove overclocking."
+    "or more and fewer threads in xmr-stak). If it happens with short kernels, too, undo any overclocking."
 )
 
 
@@ -83,7 +83,7 @@ told_by_program(
         impact="nvidia-smi, CUDA, and WSL do not find the GPU.",
         remedy=_by_code,
     ),
-    fix="Do what the code in Device Manager asks for; most often a clean reinstallation of the driver.",
+    fix="Do what the code in Device Manager asks for; most often, that is a clean reinstallation of the driver.",
     doc="""Device Manager shows no error code for the GPU.
 
     A code says why Windows does not use the device: 43 and 10 that the card or its driver failed, 31 and 52 that the
@@ -103,8 +103,8 @@ told_by_program(
     fix="Shorten the kernels, or raise TdrDelay on Windows; on Linux, use a GPU without a display.",
     doc="""Every kernel on a GPU with a display ends within the time that the system allows.
 
-    Windows allows two seconds by default (TDR), and the Linux driver some seconds with a desktop on the GPU. The error
-    is cudaErrorLaunchTimeout (702).
+    Windows allows two seconds by default (TDR), and the Linux driver allows a few seconds if a desktop runs on the GPU.
+    The error is cudaErrorLaunchTimeout (702).
     """,
     rank=42,
     references=threads("numba/numba#9381", "rogerallen/raytracinginoneweekendincuda#7"),
@@ -113,10 +113,10 @@ told_by_program(
     Fault(
         "windows-driver-refused",
         "NVIDIA's installer for Windows refuses this driver",
-        impact="The driver that was there before stays, or none.",
+        impact="The previous driver, if any, stays in place.",
         remedy="Choose the driver on nvidia.com/drivers by the exact card, and by the edition and release of Windows "
         "(a DCH driver for Windows 10 and 11, a data-center driver for Tesla cards). Install pending updates and "
-        "restart, so that no other installation is active, switch antivirus programs off for the moment, and remove "
+        "restart, so that no other installation is active, turn antivirus programs off temporarily, and remove "
         "the old driver with DDU in safe mode if it fails again.",
     ),
     doc="""NVIDIA's installer accepts the driver for this card and this Windows.
