@@ -28,7 +28,7 @@ from envkit.model import Distribution, Environment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_WARNING = "numpy2-abi/compiled"
+_WARNINGS = {"numpy2-abi/compiled", "numpy2-abi/warned"}
 _NUMPY = Fault(
     "numpy2-abi",
     "A package compiled for NumPy 1 was imported with NumPy 2",
@@ -112,7 +112,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 def _went_on(environment: Environment) -> bool:
     """Whether NumPy only warned ("it may crash"), and the program stopped later for a cause that its message names."""
     warned = seen(environment, _NUMPY.id)
-    if any(message.signature != _WARNING for message in warned):
+    if any(message.signature not in _WARNINGS for message in warned):
         return False
     return any(
         message.line > max((one.line for one in warned), default=0) and is_certain(message.signature)

@@ -124,7 +124,7 @@ _NOVA = Fault(
     rank=40,
     fix="If the host itself should use the GPU, remove its IDs from the kernel options and reboot.",
     any_of=("pci_gpus", "messages"),
-    explained_by=("passthrough-blocked", "vgpu-not-started"),
+    explained_by=("passthrough-blocked", "vgpu-not-started", "gpu-refused-in-vm"),
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -230,8 +230,9 @@ def _on_nixos() -> Remedy:
     return Remedy(
         "The kernel of your configuration is newer than the driver that it builds. In configuration.nix, take NixOS's "
         "default kernel (boot.kernelPackages = pkgs.linuxPackages; in place of linuxPackages_latest or another one), "
-        "or the newest driver (hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.latest;, .beta for "
-        "a newer one). Then rebuild; the present generation stays in the boot menu.",
+        "or a newer driver (hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.latest;, .beta for "
+        "a newer one). If the newest branch has dropped your GPU, stay with its legacy branch and update the channel. "
+        "Then rebuild; the present generation stays in the boot menu.",
         (fixed("sudo nixos-rebuild boot"), fixed("sudo reboot")),
     )
 

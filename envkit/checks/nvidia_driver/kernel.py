@@ -12,6 +12,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known, unse
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -247,6 +248,11 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
     return [known(environment, "kernel.dkms", line) for line in lines[:4]]
 
 
+_PRINTED = ("source-tree", "conftest", "make", "dkms", "builder")  # by a build, not in somebody's own words
+_FOR_ANOTHER = "The driver's kernel module cannot be built for a kernel that is not running yet"
+_AFTER_REBOOT = "After a reboot into that kernel, no program can use the GPU. The running kernel still has its module."
+
+
 @check(
     _NOT_BUILT,
     layer=Layer.KERNEL_MODULE,
@@ -263,7 +269,9 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     The build fails if the kernel is newer than the driver branch supports, or if the compiler is not the kernel's; DKMS
     then says `added` instead of `installed`.
     """
-    if loaded(environment):
+    if printed := seen(environment, "dkms-build-failed", *_PRINTED) if loaded(environment) else ():
+        yield _NOT_BUILT.found(message_evidence(environment, printed), title=_FOR_ANOTHER, impact=_AFTER_REBOOT)
+    elif loaded(environment):
         yield ok(
             "a driver module is built for the running kernel", evidence=[known(environment, "driver.kernel_module")]
         )

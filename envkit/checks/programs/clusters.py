@@ -62,6 +62,15 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("sudo systemctl restart slurmd"),
             ),
         )
+    if seen(environment, _MISLISTED, "core-specification"):
+        return Remedy(
+            "gres.conf ties a GPU to cores that this node does not have: Cores= (CPUs= is its older name) counts cores, "
+            "while `nvidia-smi topo -m` and lscpu count threads, and newer Slurm refuses what does not fit Sockets and "
+            "CoresPerSocket of slurm.conf. Use only the numbers of cores (0 to Sockets*CoresPerSocket-1), leave Cores= "
+            "out, or use AutoDetect=nvml, which finds them. Then start slurmd again, compare what it finds (first "
+            "command) with Gres= in slurm.conf, and resume the node.",
+            (fixed("sudo slurmd -G"), fixed("sudo systemctl restart slurmd")),
+        )
     return Remedy(
         "Keep one way of listing: either AutoDetect=nvml alone, or one line with the files of all GPUs "
         "(Name=gpu File=/dev/nvidia[0-3]), without a second line for the same GPUs and with a file for each. Then "
