@@ -64,7 +64,7 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, _MISLISTED, "core-specification"):
         return Remedy(
-            "gres.conf ties a GPU to cores that this node does not have: Cores= (CPUs= is its older name) counts cores, "
+            "gres.conf ties a GPU to cores that this node does not have: Cores= (formerly CPUs=) counts cores, "
             "while `nvidia-smi topo -m` and lscpu count threads, and newer Slurm refuses what does not fit Sockets and "
             "CoresPerSocket of slurm.conf. Use only the numbers of cores (0 to Sockets*CoresPerSocket-1), leave Cores= "
             "out, or use AutoDetect=nvml, which finds them. Then start slurmd again, compare what it finds (first "
