@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NUMBER, PROCESS, fixed, run
+from envkit.base.sentences import series
+from envkit.checks.engine.command import NUMBER, PROCESS, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import remedy
-from envkit.model import Environment
+from envkit.checks.gpu.gpus import gpus_of
+from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_FULL, _IDLE = 0.8, 0.05  # of a GPU's memory
 _LESS = (
     "Reduce the memory use of the program: use a smaller batch, a lower precision, gradient checkpointing (when "
     "training), shorter or smaller inputs, or a smaller model; check which of these the program offers. If nvidia-smi "
@@ -25,13 +28,33 @@ def less_memory(environment: Environment, matrix: Matrix) -> Remedy:
     held = seen(environment, "gpu-memory-held-by-lost-process", "detail-fuser")
     pids = sorted({message.values["pid"] for message in held if message.values.get("pid")})
     if not pids:
-        return remedy(environment, _LESS, "who-uses")
+        return _another_gpu(environment) or remedy(environment, _LESS, "who-uses")
     return Remedy(
         "fuser lists processes that hold the card and that nvidia-smi does not show: if they are the rest of an "
         "earlier run of yours (ps shows how old they are), end all that fuser lists; the memory is free at once, and "
         "the program then has the whole card. Other users' processes are for their owners or the administrator.",
         (run("kill", *map(NUMBER, pids)), fixed("sudo fuser -v /dev/nvidia0"), fixed("nvidia-smi")),
     )
+
+
+def _another_gpu(environment: Environment) -> Remedy | None:
+    """For a GPU that listed processes fill while another one is idle; None where it is not so."""
+    measured = [gpu for gpu in gpus_of(environment) if gpu.memory_bytes and gpu.memory_used_bytes is not None]
+    full = [gpu for gpu in measured if gpu.processes and _share(gpu) >= _FULL]
+    idle = [gpu for gpu in measured if not gpu.processes and not gpu.display_active and _share(gpu) <= _IDLE]
+    if len(full) != 1 or not idle:
+        return None
+    holders = series([str(pid) for pid in full[0].processes or ()])
+    return Remedy(
+        f"GPU {full[0].index} is full: nvidia-smi lists process {holders} on it. If that is not this program, it "
+        f"leaves too little memory, however small the model is. GPU {idle[0].index} is not in use: let the program see "
+        "only that one, which it then calls device 0 (cuda:0), or wait until the other process has ended.",
+        (export("CUDA_VISIBLE_DEVICES", str(idle[0].index)),),
+    )
+
+
+def _share(gpu: Gpu) -> float:
+    return (gpu.memory_used_bytes or 0) / (gpu.memory_bytes or 1)
 
 
 def end_holders(environment: Environment, matrix: Matrix) -> Remedy:
