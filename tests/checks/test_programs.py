@@ -28,6 +28,7 @@ OWN_ERRORS = {
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
 }
 FAULTS = {
+    "service-before-driver": "After a reboot ollama runs on the CPU; if I restart it by hand, it is on the GPU.\n",
     "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
     "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
