@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.registry import all_checks
+from envkit.tables.drivers import DriverKernel
 from envkit.tables.findings import ReleaseFix, RemedyStep, Signature
 from envkit.tables.loader import read
-from envkit.tables.rows import DriverKernel
 from tests.checks.remedies_given import REPORTS
 from tests.checks.test_remedies_suited import told
 
