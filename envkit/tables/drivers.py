@@ -1,4 +1,4 @@
-"""Tables on the driver beside its branches: what distributions call it, and which PTX it knows."""
+"""Tables on the driver beside its branches: what distributions call it, its kernels, and which PTX it knows."""
 
 from __future__ import annotations
 
@@ -26,4 +26,14 @@ class DriverPackage:
     family: str
     package: str
     kind: str  # legacy: only releases as old as the branch have it; kept: next to the current one
+    sources: tuple[str, ...]
+
+
+@table("driver_kernels.csv", "driver")
+@record
+class DriverKernel:
+    """The newest kernel that a release of the driver is known to be built for, of branches in order."""
+
+    driver: Version
+    kernel: Version
     sources: tuple[str, ...]

@@ -105,16 +105,6 @@ class DriverBranch:
     windows_majors: tuple[int, ...] = ()  # first numbers that the branch's drivers for Windows have (581 of 581.15)
 
 
-@table("driver_kernels.csv", "driver")
-@record
-class DriverKernel:
-    """The newest kernel that a release of the driver is known to be built for, of branches in order."""
-
-    driver: Version
-    kernel: Version
-    sources: tuple[str, ...]
-
-
 @table("gpus.csv", "name", "variant")
 @record
 class GpuModel:

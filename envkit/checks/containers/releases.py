@@ -83,14 +83,14 @@ def _not_newer(environment: Environment, name: str, board: Version) -> Remedy | 
         return None
     fitting = [pair for pair in known if pair[0].major == board.major and pair[0] <= board]
     tag = max(fitting)[1] if fitting else f"r{board.release(3)}"
-    image = IMAGE(f"dustynv/{name}:{tag}")
+    image = f"dustynv/{name}:{tag}"
     return Remedy(
         f"The image is newer than the board's L4T {board}, whose libraries it gets from the board. Start the one "
         f"that is not newer, here with the tag {tag}"
         f"{' (the text names it)' if fitting else ''}; https://hub.docker.com/r/dustynv/{name}/tags lists the others. "
         "Or bring the board to the release of the image by an update of JetPack (sudo apt-get dist-upgrade after the "
         "version in /etc/apt/sources.list.d/nvidia-l4t-apt-source.list is raised), which changes the whole system.",
-        (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", image),),
+        (run("docker", "run", "--runtime", "nvidia", "-it", "--rm", "--network", "host", IMAGE(image)),),
     )
 
 

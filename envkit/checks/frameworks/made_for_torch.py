@@ -78,7 +78,7 @@ def for_installed_torch(environment: Environment) -> Remedy | None:
                 "--no-cache-dir",
                 REQUIREMENT(f"{name}=={fitting[-1]}"),
             ),
-            run(PYTHON(python.executable or "python"), "-c", f"import {name}"),
+            *steps(environment, "try-import", python=python.executable or "python", name=name.replace("-", "_")),
         ),
     )
 

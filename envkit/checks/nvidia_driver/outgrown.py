@@ -17,8 +17,8 @@ from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.foreign_module import build_log
 from envkit.model import Environment
+from envkit.tables.drivers import DriverKernel
 from envkit.tables.loader import read
-from envkit.tables.rows import DriverKernel
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
