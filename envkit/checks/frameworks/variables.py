@@ -235,6 +235,14 @@ _NOT_THERE = Fault(
     impact="Programs see fewer GPUs than the list has.",
     remedy=_named_right,
 )
+_BY_PROGRAM = ("placement-group", "ray-demand", "gromacs", "deserialize", "told-deserialize")
+_NO_MORE = Remedy(
+    "Ask for no more GPUs than the program sees, which nvidia-smi -L and torch.cuda.device_count() tell: lower "
+    "tensor_parallel_size, num_gpus, --nproc-per-node, or -gpu_id. If there should be more, look at "
+    "CUDA_VISIBLE_DEVICES and at what the container or the job was given. A checkpoint that was saved on another GPU "
+    "loads with torch.load(path, map_location='cuda:0').",
+    (fixed("nvidia-smi -L"),),
+)
 
 
 @check(
@@ -304,7 +312,11 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     CUDA stops at the first invalid item and does not report it.
     """
     value = variables(environment).get(VISIBLE)
-    reported = _NOT_THERE.reported(environment)
+    reported = (
+        _NOT_THERE.reported(environment, title="A program asks for a GPU that it does not see", remedy=_NO_MORE)
+        if seen(environment, _NOT_THERE.id, *_BY_PROGRAM)
+        else _NOT_THERE.reported(environment)
+    )
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         nothing = (
             skip(f"{VISIBLE} is not set" if value is None else f"{VISIBLE} lists no GPU")
