@@ -51,6 +51,12 @@ def test_no_wheel_is_offered_where_there_is_none(words: tuple[str, ...]) -> None
 def test_a_pytorch_without_wheels_is_told_from_those_that_have_some() -> None:
     told = _told("--framework", "flash-attn", "--framework", "pytorch==2.11")
     assert "No wheel of flash-attn for PyTorch 2.11.0" in told and "only for PyTorch 2.2" in told
+    assert "use one of those, or compile it" in told
+
+
+def test_those_that_a_gpu_does_not_run_are_not_offered() -> None:
+    told = _told("--framework", "mmcv", "--gpu", "RTX5090")
+    assert "which the rest of the request rules out: compile it with the nvcc" in told and "use one of" not in told
 
 
 @pytest.mark.parametrize(("cuda", "told"), [("12.1", True), ("11.7", False)])
