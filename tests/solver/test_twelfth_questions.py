@@ -137,6 +137,16 @@ def test_files(name: str, told: str) -> None:
     assert told in _checked(name)
 
 
+@pytest.mark.parametrize(("system", "told"), [("windows", True), ("ubuntu22.04", False)])
+def test_what_windows_alone_has_no_wheels_for(system: str, told: bool) -> None:
+    assert ("its wheels for Windows are for CUDA 12.4 alone" in _checked("w-42", "--os", system)) is told
+
+
+def test_the_companions_of_a_build_for_arm_servers() -> None:
+    told = _told("--framework", "pytorch==2.10", "--gpu", "NVIDIA GB10")
+    assert "torchvision==0.25.0 torchaudio==2.10.0 \\ --index-url https://download.pytorch.org/whl/cu130" in told
+
+
 def test_a_wheel_for_another_pytorch_than_the_image_has() -> None:
     told = envkit("dockerfile", "--check", str(_FILES / "w-11" / "Dockerfile"), "--gpu", "A100").stdout
     assert "FLASH_ATTENTION_FORCE_BUILD=TRUE pip install" in " ".join(told.split())
