@@ -185,9 +185,10 @@ def _sentence(text: str) -> str:
 
 def _on_windows(have: Chosen, query: Query) -> dict[str, There]:
     """The CUDA of the file's PyTorch under the name that rows have for what Windows alone lacks."""
-    builds = [build for _, build in have.meant if build.framework == _CUDA_OF and not build.cpu_only]
-    here = builds if query.packages == WINDOWS else ()
-    return {"cuda-on-windows": (f"CUDA {one.cuda} on Windows", one.cuda) for one in here if one.cuda is not None}
+    here = have.meant if query.packages == WINDOWS else ()
+    cudas = [build.cuda for _, build in here if build.framework == _CUDA_OF and not build.cpu_only]
+    cuda = next((one for one in cudas if one is not None), None)
+    return {"cuda-on-windows": (f"CUDA {cuda} on Windows", cuda)} if cuda is not None else {}
 
 
 def _beside(have: Chosen) -> dict[str, There]:
