@@ -44,7 +44,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             yield from _name(one, have, query)
             yield from _end(one)
     yield from prebuilt_findings(have, query)
-    for one, verdict, instead in _breaks(have, _beside(have)):
+    for one, verdict, instead in _breaks(have, _beside(have) | _on_windows(have, query)):
         yield finding(
             faults.KNOWN_TO_BREAK,
             Status.FAIL,
@@ -181,6 +181,14 @@ def _last(row: PackageWheels) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _on_windows(have: Chosen, query: Query) -> dict[str, There]:
+    """The CUDA of the file's PyTorch under the name that rows have for what Windows alone lacks."""
+    here = have.meant if query.packages == WINDOWS else ()
+    cudas = [build.cuda for _, build in here if build.framework == _CUDA_OF and not build.cpu_only]
+    cuda = next((one for one in cudas if one is not None), None)
+    return {"cuda-on-windows": (f"CUDA {cuda} on Windows", cuda)} if cuda is not None else {}
 
 
 def _beside(have: Chosen) -> dict[str, There]:

@@ -95,9 +95,10 @@ def plan_facts(text: str, words: RequestWords, plan: Plan | NoPlan) -> Iterator[
     rows = [row for row in wheels_of(package, spec) if here in row.places]
     if rows and not _never_runs(text, plan):
         made, nvcc = f"PyTorch {build.version} with CUDA {build.cuda}", f"the nvcc of CUDA {build.cuda}"
+        use = ", which the rest of the request rules out:" if _was_open(text, words) else ": use one of those, or"
         yield (
-            f"No wheel of {package}{spec} for {made} is known to envkit, only for PyTorch {releases_of_torch(rows)}: "
-            f"use one of those, or compile it with {nvcc}."
+            f"No wheel of {package}{spec} for {made} is known to envkit, only for PyTorch {releases_of_torch(rows)}"
+            f"{use} compile it with {nvcc}."
         )
     asked = cuda_of(words)
     if asked is not None and asked.major != build.cuda.major and is_compiled(package):
@@ -106,6 +107,12 @@ def plan_facts(text: str, words: RequestWords, plan: Plan | NoPlan) -> Iterator[
             f"install that of CUDA {build.cuda} as well (envkit install --cuda {build.cuda} --components nvcc), or use "
             f"a PyTorch for CUDA {asked.major}."
         )
+
+
+def _was_open(text: str, words: RequestWords) -> bool:
+    """Whether the request left the PyTorch open, so that a plan was sought for those that wheels are made for."""
+    rest = [other for other in words.frameworks if other != text]
+    return len(rest) < 2 and all(named_in(other)[0] in _HOSTS and not named_in(other)[1] for other in rest)
 
 
 def _by_metadata(package: str, build: FrameworkBuild) -> Iterator[str]:

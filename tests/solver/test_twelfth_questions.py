@@ -51,6 +51,12 @@ def test_no_wheel_is_offered_where_there_is_none(words: tuple[str, ...]) -> None
 def test_a_pytorch_without_wheels_is_told_from_those_that_have_some() -> None:
     told = _told("--framework", "flash-attn", "--framework", "pytorch==2.11")
     assert "No wheel of flash-attn for PyTorch 2.11.0" in told and "only for PyTorch 2.2" in told
+    assert "use one of those, or compile it" in told
+
+
+def test_those_that_a_gpu_does_not_run_are_not_offered() -> None:
+    told = _told("--framework", "mmcv", "--gpu", "RTX5090")
+    assert "which the rest of the request rules out: compile it with the nvcc" in told and "use one of" not in told
 
 
 @pytest.mark.parametrize(("cuda", "told"), [("12.1", True), ("11.7", False)])
@@ -129,6 +135,16 @@ def test_the_wheel_of_a_jetson_and_the_torchvision_that_its_python_runs() -> Non
 )
 def test_files(name: str, told: str) -> None:
     assert told in _checked(name)
+
+
+@pytest.mark.parametrize(("system", "told"), [("windows", True), ("ubuntu22.04", False)])
+def test_what_windows_alone_has_no_wheels_for(system: str, told: bool) -> None:
+    assert ("its wheels for Windows are for CUDA 12.4 alone" in _checked("w-42", "--os", system)) is told
+
+
+def test_the_companions_of_a_build_for_arm_servers() -> None:
+    told = _told("--framework", "pytorch==2.10", "--gpu", "NVIDIA GB10")
+    assert "torchvision==0.25.0 torchaudio==2.10.0 \\ --index-url https://download.pytorch.org/whl/cu130" in told
 
 
 def test_a_wheel_for_another_pytorch_than_the_image_has() -> None:
