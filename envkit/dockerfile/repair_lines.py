@@ -18,16 +18,29 @@ PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 
 def start_of(lines: Sequence[str], index: int) -> int:
     """The first line of the instruction that a line belongs to."""
-    while index > 0 and CONTINUED.search(lines[index - 1]):
-        index -= 1
+    before = said_before(lines, index)
+    while before is not None and CONTINUED.search(lines[before]):
+        index, before = before, said_before(lines, before)
     return index
 
 
 def end_of(lines: Sequence[str], index: int) -> int:
     """The last line of the instruction that a line belongs to."""
-    while index + 1 < len(lines) and (CONTINUED.search(lines[index]) or lines[index].lstrip().startswith("#")):
-        index += 1
+    while CONTINUED.search(lines[index]):
+        after = next((at for at in range(index + 1, len(lines)) if not _is_unread(lines[at])), None)
+        if after is None:
+            break
+        index = after
     return index
+
+
+def said_before(lines: Sequence[str], index: int) -> int | None:
+    """The line before, without blank ones and comments, which a builder leaves out wherever they stand."""
+    return next((at for at in range(index - 1, -1, -1) if not _is_unread(lines[at])), None)
+
+
+def _is_unread(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
