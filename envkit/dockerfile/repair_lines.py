@@ -13,6 +13,7 @@ _NVIDIA = regex(
     r"(?<![\w./-])(?:cuda-(?!keyring|repo)[a-z]|lib(?:cudnn|nvinfer|nvparsers|nvonnxparsers)\d?|libnccl|tensorrt(?==|\s|$)"
     r"|lib(?:cublas|cufft|curand|cusolver|cusparse|npp)(?:-dev)?-?\d)"
 )
+_WHOLE = regex(r"\bapt(?:-get)?\b[^&|;]{0,80}\binstall\b[^&|;]{0,200}\scuda(?=\s|$)")
 PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 
 
@@ -50,4 +51,5 @@ def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
 
 def of_nvidia(lines: Sequence[str]) -> bool:
     """Whether the file installs packages of NVIDIA's repository, which an image of nvidia/cuda has set up."""
-    return any(_NVIDIA.search(line) is not None and not line.lstrip().startswith("#") for line in lines)
+    told = (line for line in lines if not line.lstrip().startswith("#"))
+    return any(_NVIDIA.search(line) is not None or _WHOLE.search(line) is not None for line in told)
