@@ -8,6 +8,7 @@ from tests.image.test_fix import errors
 from tests.image.test_fix_certain import fixed
 
 _JAMMY = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip curl\n"
+_DEVEL = _JAMMY.replace("ubuntu:22.04", "nvidia/cuda:12.4.1-devel-ubuntu22.04", 1)
 _MINICONDA = "https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-x86_64.sh"
 
 
@@ -31,7 +32,7 @@ _MINICONDA = "https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-x86_64
         ),
         pytest.param(f"{_JAMMY}COPY . .\nRUN pip3 .\n", "RUN pip3 install .\n", id="a missing word"),
         pytest.param(
-            f"{_JAMMY.replace('ubuntu:22.04', 'nvidia/cuda:12.4.1-devel-ubuntu22.04')}RUN CMAKE_ARGS='-DLLAMA_CUBLAS=on' pip3 install llama-cpp-python\n",
+            f"{_DEVEL}RUN CMAKE_ARGS='-DLLAMA_CUBLAS=on' pip3 install llama-cpp-python\n",
             "RUN CMAKE_ARGS='-DGGML_CUDA=on' pip3 install",
             id="the option of a build",
         ),
