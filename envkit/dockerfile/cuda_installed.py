@@ -23,9 +23,11 @@ _APT = "apt"
 _TOOLKIT = "toolkit"
 _CUDA = "/usr/local/cuda"
 _WORK = "/tmp"
+_LIBRARIES = f"{_CUDA}/lib64"
+_STUBS = f"LIBRARY_PATH={_LIBRARIES}/stubs"  # of a devel image, in which there is no driver to link with
 _OF_ALL = (  # what every image of nvidia/cuda sets
     f"PATH={_CUDA}/bin:$PATH",
-    f"LD_LIBRARY_PATH={_CUDA}/lib64",
+    "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64",
     "NVIDIA_VISIBLE_DEVICES=all",
     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 )
@@ -58,20 +60,30 @@ def cuda_installed(row: ImageTag, base: Base, matrix: Matrix) -> CudaInstalled |
     path, file = f"{_CUDA}-{toolkit.release}", f"{_WORK}/{runfile.name}"
     lines = [
         f"# CUDA {toolkit.release} from NVIDIA's installer, as in {row.repository}:{row.tag}, which cannot be pulled",
-        f"ENV {' '.join(_OF_ALL)}",
+        f"ENV {' '.join((f'CUDA_VERSION={runfile.cuda}', *_OF_ALL, *([_STUBS] if compiles else [])))}",
         *_run("apt-get update", f"apt-get install -y --no-install-recommends {names}", "rm -rf /var/lib/apt/lists/*"),
         *_run(
             *_fetched(runfile.url, runfile.name, runfile.sha256 or ""),
             *runfile_commands(runfile, toolkit.installer_style, file, path),
             f"rm {file}",
             f"ln -sfn {path} {_CUDA}",
+            f"echo {_LIBRARIES} > /etc/ld.so.conf.d/cuda.conf",
+            "ldconfig",
         ),
     ]
     archive = archive_of(cudnn) if cudnn is not None else None
     if archive is not None:
         url, name, sha256 = archive
-        unpacked = f"tar -xf {_WORK}/{name} -C {path} --strip-components=1"
-        lines += _run(*_fetched(url, name, sha256), unpacked, f"rm {_WORK}/{name}")
+        got, folder = f"{_WORK}/{name}", f"{_WORK}/cudnn"
+        lines += _run(
+            *_fetched(url, name, sha256),
+            f"mkdir {folder}",
+            f"tar -xf {got} -C {folder} --strip-components=1",
+            f"find {folder} -name 'libcudnn*' -exec cp -a -t {path}/lib64/ {{}} +",
+            f"find {folder} -name 'cudnn*.h' -exec cp -a -t {path}/include/ {{}} +",
+            f"rm -r {got} {folder}",
+            "ldconfig",
+        )
     return CudaInstalled(system.base_image, tuple(lines), f"CUDA {toolkit.release}")
 
 

@@ -13,21 +13,35 @@ _NVIDIA = regex(
     r"(?<![\w./-])(?:cuda-(?!keyring|repo)[a-z]|lib(?:cudnn|nvinfer|nvparsers|nvonnxparsers)\d?|libnccl|tensorrt(?==|\s|$)"
     r"|lib(?:cublas|cufft|curand|cusolver|cusparse|npp)(?:-dev)?-?\d)"
 )
+_WHOLE = regex(r"\bapt(?:-get)?\b[^&|;]{0,80}\binstall\b[^&|;]{0,200}\scuda(?=\s|$)")
 PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 
 
 def start_of(lines: Sequence[str], index: int) -> int:
     """The first line of the instruction that a line belongs to."""
-    while index > 0 and CONTINUED.search(lines[index - 1]):
-        index -= 1
+    before = said_before(lines, index)
+    while before is not None and CONTINUED.search(lines[before]):
+        index, before = before, said_before(lines, before)
     return index
 
 
 def end_of(lines: Sequence[str], index: int) -> int:
     """The last line of the instruction that a line belongs to."""
-    while index + 1 < len(lines) and (CONTINUED.search(lines[index]) or lines[index].lstrip().startswith("#")):
-        index += 1
+    while CONTINUED.search(lines[index]):
+        after = next((at for at in range(index + 1, len(lines)) if not _is_unread(lines[at])), None)
+        if after is None:
+            break
+        index = after
     return index
+
+
+def said_before(lines: Sequence[str], index: int) -> int | None:
+    """The line before, without blank ones and comments, which a builder leaves out wherever they stand."""
+    return next((at for at in range(index - 1, -1, -1) if not _is_unread(lines[at])), None)
+
+
+def _is_unread(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
@@ -37,4 +51,5 @@ def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
 
 def of_nvidia(lines: Sequence[str]) -> bool:
     """Whether the file installs packages of NVIDIA's repository, which an image of nvidia/cuda has set up."""
-    return any(_NVIDIA.search(line) is not None and not line.lstrip().startswith("#") for line in lines)
+    told = (line for line in lines if not line.lstrip().startswith("#"))
+    return any(_NVIDIA.search(line) is not None or _WHOLE.search(line) is not None for line in told)

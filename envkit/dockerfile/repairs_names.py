@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, end_of, other_line, start_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, end_of, other_line, said_before, start_of
 from envkit.dockerfile.repairs_base import from_of
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -29,7 +29,7 @@ _NO_PYTHON = "Ubuntu provides python3 but not python, and nothing in this file i
 _PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
 _INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
 _MEANT = regex(r"(\S{1,40}) is not a program; (\S{1,40}) was probably intended")
-_TREATS = regex(r"\S{1,40} treats (\S{1,40}) as an argument")
+_TREATS = regex(r"\S{1,120} treats (\S{1,40}) as an argument")
 _NEVER = regex(r"never built for CUDA (?P<asked>\d{1,2}\.\d{1,2}); it was built for (?P<built>[\d., and]{1,200})")
 _NUMBER = regex(r"\d{1,2}\.\d{1,2}")
 _SUFFIX = regex(r"The default index has no torch\w{0,10} with \+(cu\d{2,3})\b")
@@ -148,16 +148,22 @@ def joined_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
 def _cut_before(lines: Sequence[str], start: int, word: str) -> Changes:
     """The instruction before one that stands on a line of its own, without the words that join the two."""
     for at in range(start + 1, end_of(lines, start) + 1):
-        if word in _INSTRUCTIONS and lines[at].split(" ")[0] == word:
-            before = _JOINS.sub("", lines[at - 1])
-            yield other_line(lines, at - 1, before), f"ended the instruction before {word} in line {at + 1}"
+        joined = said_before(lines, at)
+        if word in _INSTRUCTIONS and lines[at].split(" ")[0] == word and joined is not None:
+            ended = _JOINS.sub("", lines[joined])
+            yield other_line(lines, joined, ended), f"ended the instruction before {word} in line {at + 1}"
 
 
 def instruction_apart(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
     """A new instruction where one is used as a command of the one before."""
     used = _USED.match(finding.title)
-    if used is not None:
-        yield from _cut_before(lines, start_of(lines, line_of(finding) - 1), used[1])
+    if used is None:
+        return
+    index = line_of(finding) - 1
+    yield from _cut_before(lines, start_of(lines, index), used[1])
+    line = re.sub(rf"(&&|;)\s+{used[1]}\s+", r"\1 ", lines[index], count=1)
+    if line != lines[index]:
+        yield other_line(lines, index, line), f"removed {used[1]} in line {index + 1}"
 
 
 def index_chosen(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

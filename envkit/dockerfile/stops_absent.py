@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -54,12 +55,13 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
     if not ground.first or not kinds or ground.tells & {"copied", "bind"}:
         return
     seen = _Seen([], [])
-    for step in ground.steps:
+    for step, after in zip_longest(ground.steps, ground.steps[1:]):
         if any(BRINGS.search(text) for text in _before(ground, step)):
             return
         for name in _needed(step):
             row = _rows().get(name)
-            if row is not None and step.command.decisive and _lacks(row, kinds, seen, ground, step.command.line):
+            stops = step.command.decisive or _feeds(step, after)
+            if row is not None and stops and _lacks(row, kinds, seen, ground, step.command.line):
                 yield _told(row, ground, command_subject(step.command), "The build stops with")
                 return
         lean = LEAN in step.command.words
@@ -69,6 +71,22 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
         if _OWN_PROGRAM.fullmatch(step.command.words[0]):
             return
     yield from _start(ground, kinds, seen)
+
+
+def _feeds(step: Step, after: Step | None) -> bool:
+    """Whether a step is piped into one that stops where nothing comes: tar, or apt-key, reading what it is given."""
+    if after is None or step.place[:2] != after.place[:2] or step.command.conditional or not after.command.decisive:
+        return False
+    words = called(after.command)
+    if words[:1] == ("apt-key",):
+        return words[1:] == ("add", "-")
+    if words[:1] != ("tar",):
+        return False
+    options = [word for at, word in enumerate(words[1:], 1) if word.startswith("-") or at == 1]
+    names = [at for at, word in enumerate(words) if word in options and not word.startswith("--") and "f" in word]
+    return not any("=" in word or word == "--file" for word in options) and all(
+        words[at + 1 : at + 2] == ("-",) for at in names
+    )
 
 
 def _start(ground: Ground, kinds: frozenset[str], seen: _Seen) -> Iterator[Finding]:

@@ -51,10 +51,15 @@ def fixed(text: str) -> str:
             (
                 "FROM ubuntu:18.04 AS one\n",
                 "cuda_10.0.130_410.48_linux --silent --toolkit",
-                "cudnn-10.0-linux-x64-v7.6.5.32.tgz -C /usr/local/cuda-10.0",
+                "tar -xf /tmp/cudnn-10.0-linux-x64-v7.6.5.32.tgz -C /tmp/cudnn --strip-components=1",
                 "build-essential",
             ),
             id="a major of which no image is left",
+        ),
+        pytest.param(
+            "FROM nvidia/cuda:10.2-cudnn8-runtime-ubuntu18.04\n",
+            ("_cuda10.2-archive.tar.xz", "-name 'libcudnn*' -exec cp -a -t /usr/local/cuda-10.2/lib64/"),
+            id="an archive of cuDNN with other folders",
         ),
         pytest.param(
             "ARG V=11.3.0\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\n",
