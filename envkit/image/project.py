@@ -19,7 +19,7 @@ from envkit.image.python import header_packages, pip_run
 from envkit.solver.model import Choice
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
 from envkit.tables import images as data
-from envkit.tables.build_stops import OpencvBringer
+from envkit.tables.build_stops import OpencvBringer, RefusedMetadata
 from envkit.tables.build_tools import SetupImport
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -71,11 +71,22 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
 
 
 def with_build_tools(parts: ProjectParts, command: str) -> tuple[str, ...]:
-    """A call of pip, with the setuptools that the builds of the project's packages import."""
+    """A call of a pip that takes the project's packages, with the setuptools that their builds import."""
+    refusing = min((row.since for line in parts.lines for row in _refused(line)), default=None)
+    first = (f'python -m pip install "pip<{refusing}"',) if refusing is not None else ()
     if parts.hashed or not any(map(_imports_resources, parts.lines)):
-        return (command,)
+        return (*first, command)
     bound = f"setuptools<{limit('setuptools-without-pkg-resources')}"
-    return (f"echo '{bound}' > {_TOOLS}", f"PIP_CONSTRAINT={_TOOLS} PIP_BUILD_CONSTRAINT={_TOOLS} {command}")
+    return (*first, f"echo '{bound}' > {_TOOLS}", f"PIP_CONSTRAINT={_TOOLS} PIP_BUILD_CONSTRAINT={_TOOLS} {command}")
+
+
+def _refused(line: str) -> Iterator[RefusedMetadata]:
+    """What makes newer releases of pip leave out all that a requirement takes."""
+    name, wanted = requirement_name(line), requirement_of(line)
+    for row in read(RefusedMetadata):
+        only = wanted is not None and (not row.versions or lies_in(wanted.spec, VersionSpec.parse(row.versions)))
+        if (row.package == name and only) or any(f"github.com/{place}" in line for place in row.repositories):
+            yield row
 
 
 def _imports_resources(line: str) -> bool:

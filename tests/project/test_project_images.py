@@ -385,3 +385,10 @@ def test_a_setup_that_imports_what_setuptools_dropped_gets_an_older_one(
 ) -> None:
     done = listed(tmp_path, "torch==2.6.0", line)
     assert ("PIP_BUILD_CONSTRAINT=" in done.stdout and "setuptools<82" in done.stdout) is bounded
+
+
+@pytest.mark.parametrize(
+    ("line", "older"), [("omegaconf==2.0.6", True), ("omegaconf==2.3.0", False), ("omegaconf", False)]
+)
+def test_a_release_that_newer_pips_leave_out_gets_an_older_pip(line: str, older: bool, tmp_path: Path) -> None:
+    assert ('"pip<24.1"' in listed(tmp_path, "torch==2.1.0", line).stdout) is older
