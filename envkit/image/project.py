@@ -19,7 +19,9 @@ from envkit.image.python import header_packages, pip_run
 from envkit.solver.model import Choice
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
 from envkit.tables import images as data
-from envkit.tables.build_stops import OpencvBringer
+from envkit.tables.build_stops import OpencvBringer, RefusedMetadata
+from envkit.tables.build_tools import SetupImport
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.project_names import PipLibrary
 from envkit.tables.rows import OperatingSystem
@@ -30,6 +32,8 @@ _PLACE = regex(r"[\w./\[\],+:@#=%-]+")
 _SPECIAL = regex(r"([.\[\]*^$+?(){}|\\/])")
 _SEPARATOR = regex(r"[-_.]")
 _APT = "apt"
+_RESOURCES = "pkg_resources"
+_TOOLS = "/tmp/build-tools.txt"
 _JOIN = r"-e ':a' -e '/\\$/{N;s/\\\n//;ba}'"  # lines that a backslash continues
 _COMPILED_WITH = ("c++", "portaudio")
 
@@ -58,11 +62,44 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
     bounds = "".join(f'\n"{line}"' for line in beside)
     drop = (f"-e '/{pattern}/Id'" for pattern in patterns)
     leave_out = "\n".join(("sed -E", *([_JOIN] if parts.hashed else ()), *drop, f"{whole} > {read_from}"))
+    command = f"python -m pip install {index}--requirement {read_from}{bounds}"
     return pip_run(
-        (*([leave_out] if patterns else ()), f"python -m pip install {index}--requirement {read_from}{bounds}"),
+        (*([leave_out] if patterns else ()), *with_build_tools(parts, command)),
         bind=(f"{file}:{whole}", *(f"{name}:{_FOLDER}/{name}" for name in parts.included)),
         why=_why(others, patterns),
     )
+
+
+def with_build_tools(parts: ProjectParts, command: str) -> tuple[str, ...]:
+    """A call of a pip that takes the project's packages, with the setuptools that their builds import."""
+    refusing = min((row.since for line in parts.lines for row in _refused(line)), default=None)
+    first = (f'python -m pip install "pip<{refusing}"',) if refusing is not None else ()
+    if parts.hashed or not any(map(_imports_resources, parts.lines)):
+        return (*first, command)
+    bound = f"setuptools<{limit('setuptools-without-pkg-resources')}"
+    return (*first, f"echo '{bound}' > {_TOOLS}", f"PIP_CONSTRAINT={_TOOLS} PIP_BUILD_CONSTRAINT={_TOOLS} {command}")
+
+
+def _refused(line: str) -> Iterator[RefusedMetadata]:
+    """What makes newer releases of pip leave out all that a requirement takes."""
+    name, wanted = requirement_name(line), requirement_of(line)
+    for row in read(RefusedMetadata):
+        only = wanted is not None and (not row.versions or lies_in(wanted.spec, VersionSpec.parse(row.versions)))
+        if (row.package == name and only) or any(f"github.com/{place}" in line for place in row.repositories):
+            yield row
+
+
+def _imports_resources(line: str) -> bool:
+    """True for a package whose setup imports what the setuptools of today no longer has."""
+    name = requirement_name(line)
+    for row in read(SetupImport):
+        if row.module == _RESOURCES and any(
+            f"github.com/{place}".lower() in line.lower() for place in row.repositories
+        ):
+            return True
+        if row.module == _RESOURCES and row.on_index and row.package == name and _may_be_in(line, row.versions):
+            return True
+    return False
 
 
 def _why(others: tuple[str, ...], patterns: list[str]) -> str:

@@ -8,7 +8,7 @@ from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Run, Step
-from envkit.image.project import project_packages, requirements_step
+from envkit.image.project import project_packages, requirements_step, with_build_tools
 from envkit.image.python import VENV, pip_run
 from envkit.image.system import install
 from envkit.solver.model import Choice
@@ -66,7 +66,8 @@ def pip_step(call: PipInstall, options: ImageOptions) -> Run:
     own = bool(options.pip) and all(line in call.requirements for line in options.pip)
     why = "Your own packages, in a separate layer because they change most often; pinned only if you pinned them."
     command = f"python -m pip install\n{pip_words(call)}"
-    return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
+    commands = with_build_tools(options.project, command)
+    return pip_run(commands, ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
 
 
 def locked_step(file: str) -> Run:

@@ -124,7 +124,7 @@ def wishes(pins: Manifest, written: Manifest, matrix: Matrix, architecture: str 
         bounds=(*made_for, *companion_bounds(items, (*TIED_TO_TORCH, *packages))),
         planned=tuple((one.name, normalized(item.package.name)) for one, item in asked.frameworks if item is not None),
         local=(*found.local, *found.alone, *found.built),
-        lines=tuple(f"{normalized(item.package.name)}{_spec(item)}" for item in items),
+        lines=(*(f"{normalized(item.package.name)}{_spec(item)}" for item in items), *found.installed),
         git=found.git,
         notes=(*asked.notes, *_told(suited)),
     )

@@ -373,3 +373,22 @@ def test_a_list_loses_only_the_lines_of_the_packages_it_is_without(tmp_path: Pat
     command = step.replace("/tmp/requirements/requirements.txt", str(tmp_path / "requirements.txt"))
     left = subprocess.run(["sh", "-c", command.replace("\\\n", " ")], capture_output=True, text=True, check=True).stdout
     assert left.splitlines() == ["onnxruntime-extensions", "numpy"]
+
+
+@pytest.mark.parametrize(
+    ("line", "bounded"),
+    [("openai-whisper==20230314", True), ("git+https://github.com/openai/CLIP.git", True), ("openai-whisper", True)]
+    + [("tqdm", False), ("git+https://github.com/made/clip.git", False)],
+)
+def test_a_setup_that_imports_what_setuptools_dropped_gets_an_older_one(
+    line: str, bounded: bool, tmp_path: Path
+) -> None:
+    done = listed(tmp_path, "torch==2.6.0", line)
+    assert ("PIP_BUILD_CONSTRAINT=" in done.stdout and "setuptools<82" in done.stdout) is bounded
+
+
+@pytest.mark.parametrize(
+    ("line", "older"), [("omegaconf==2.0.6", True), ("omegaconf==2.3.0", False), ("omegaconf", False)]
+)
+def test_a_release_that_newer_pips_leave_out_gets_an_older_pip(line: str, older: bool, tmp_path: Path) -> None:
+    assert ('"pip<24.1"' in listed(tmp_path, "torch==2.1.0", line).stdout) is older
