@@ -85,7 +85,8 @@ def _wheels(request: Request) -> Iterator[str]:
             where = f"L4T {row.l4t} (from {row.first_l4t} on) and Python {row.python}"
             what = f"{_maker(row)} {framework_title(framework.name)} {row.version}"
             if not _is_meant(row, framework):
-                what = f"no wheel of {part_in_words(str(framework))} is on record (compile it on the board); the newest is {what},"
+                asked = part_in_words(str(framework))
+                what = f"no wheel of {asked} is on record (compile it on the board); the newest is {what},"
                 yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
             else:
                 yield f"{what} for {where}{_beside(row)}: {_installing(row)}"
