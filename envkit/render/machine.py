@@ -20,7 +20,7 @@ from envkit.model import (
 from envkit.model.observed import TOLD
 from envkit.tables.rows import framework_title, os_title
 
-_AS_TOLD = "as stated in the report"
+_AS_TOLD = "as stated in the input"
 _KINDS = {
     MachineKind.METAL: "bare metal",
     MachineKind.VM: "VM",

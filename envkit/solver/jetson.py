@@ -14,6 +14,7 @@ from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
 from envkit.solver.other_ways import other_ways, ways_of_companions
+from envkit.solver.parts import part_in_words
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request
 from envkit.tables.jetson import JetsonImages, JetsonWheel
@@ -85,7 +86,8 @@ def _wheels(request: Request) -> Iterator[str]:
             where = f"L4T {row.l4t} (from {row.first_l4t} on) and Python {row.python}"
             what = f"{_maker(row)} {framework_title(framework.name)} {row.version}"
             if not _is_meant(row, framework):
-                what = f"no wheel of {framework} is on record for it (compile that on the board); the newest is {what},"
+                asked = part_in_words(str(framework))
+                what = f"no wheel of {asked} is on record (compile it on the board); the newest is {what},"
                 yield f"L4T {row.l4t}: {what} from {row.first_l4t} on, with Python {row.python}: {_installing(row)}"
             else:
                 yield f"{what} for {where}{_beside(row)}: {_installing(row)}"

@@ -82,10 +82,10 @@ def test_root_refuses_what_a_user_could_change_and_starts_nothing(how: str, venv
         planned(venv)
     with pytest.raises(EnvkitError, match="as its owner"):
         repairs.packages_of((str(venv / "bin" / "python"), "-m", "pip"))
-    assert modules_of(str(venv / "bin" / "python"), ["json"], {})[1].startswith("others can change")
+    assert modules_of(str(venv / "bin" / "python"), ["json"], {})[1].startswith("other users can change")
     assert run_measuring(str(venv / "bin" / "python"), "", {}, {}, 1).problem == "denied"
     tests = deep({**os.environ, "VIRTUAL_ENV": str(venv)}, 1)
-    assert tests.problem is Problem.DENIED and "others can change" in tests.detail
+    assert tests.problem is Problem.DENIED and "other users can change" in tests.detail
     assert "\n" not in str(told.value) and not (venv.parent / "ran").exists()
 
 

@@ -51,7 +51,7 @@ def test_a_jetson_is_told_what_its_python_takes() -> None:
     told = _told("--framework", "jax", "--gpu", "Jetson AGX Orin")
     assert "0.4.13 is the last JAX" in told and "PYTHON_VERSION=3.10" in told
     old = _told("--framework", "pytorch==1.13", "--gpu", "Jetson Xavier NX")
-    assert "pytorch 1.13.0 for L4T 35" in old and "L4T 32: no wheel of pytorch==1.13" in old
+    assert "PyTorch 1.13.0 for L4T 35" in old and "L4T 32: no wheel of PyTorch 1.13" in old
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_prebuilt_wheel_needs_the_glibc_of_its_builder(system: str, old: bool,
 def test_a_conda_toolkit_without_its_channel(system: str, channel: str, doubted: bool, tmp_path: Path) -> None:
     text = (_FILES / "v-41" / "environment.yml").read_text(encoding="utf-8").replace("nvidia", channel)
     told = _checked(text, tmp_path, "--os", system, name="environment.yml")
-    assert ("it is not known whether the channels" in told) is doubted
+    assert ("It is not known whether the channels" in told) is doubted
 
 
 def test_frameworks_share_a_cudnn_that_is_new_enough(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_build_gets_a_cudnn_of_its_own_major() -> None:
 def test_a_board_is_told_of_nvidias_wheels_for_it() -> None:
     asked = ask("pytorch==2.1", gpus=("Jetson Orin Nano",), architecture="aarch64", platform="jetson")
     told = " ".join(resolve_having(asked, matrix()).warnings)
-    assert "L4T 36 from 36.2.0 on, with Python 3.10" in told and "cp38" in told and "2.5.0" not in told
+    assert "L4T 36 (from 36.2.0 on) and Python 3.10" in told and "cp38" in told and "2.5.0" not in told
 
 
 def test_windows_is_told_of_nvidias_tensorflow_inside_wsl() -> None:

@@ -219,9 +219,9 @@ def test_a_board_is_told_the_newest_wheel_of_its_jetpack() -> None:
     refused = _answer("torch==2.5.1", **asked)
     assert isinstance(refused, NoPlan)
     (line,) = [one for one in refused.warnings if "L4T 35" in one and "wheel" in one]
-    assert "no wheel of pytorch==2.5.1 is on record" in line and "the newest is NVIDIA's pytorch 2.1.0" in line
+    assert "no wheel of PyTorch 2.5.1 is on record" in line and "the newest is NVIDIA's PyTorch 2.1.0" in line
     exact = _answer("torch==2.1.0", **asked)
-    assert any(one.startswith("NVIDIA's pytorch 2.1.0 for L4T 35") for one in exact.warnings)
+    assert any(one.startswith("NVIDIA's PyTorch 2.1.0 for L4T 35") for one in exact.warnings)
 
 
 def test_the_tensorrt_of_a_board_is_for_its_python() -> None:

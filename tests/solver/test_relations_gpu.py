@@ -60,7 +60,7 @@ def test_ptx_needs_a_driver_that_is_native() -> None:
 def test_build_verdicts_say_what_the_build_holds() -> None:
     torch = build("2.6.0", "12.4", sass="5.0 8.0 9.0", ptx="")
     refused = gpu_runs_build(cc("12.0"), torch, name="RTX 5090")
-    assert refused.status == "fail" and "sm_50 sm_80 sm_90" in refused.detail and "PTX" not in refused.detail
+    assert refused.status == "fail" and "sm_50, sm_80, and sm_90" in refused.detail and "PTX" not in refused.detail
     assert "RTX 5090" in refused.detail and refused.sources == ("wheel",)
     assert gpu_runs_build(cc("8.0"), torch).status == "ok"
     assert "run on sm_89" in gpu_runs_build(cc("8.9"), torch).detail

@@ -99,7 +99,7 @@ def test_a_citation_names_title_and_address(matrix: Matrix) -> None:
     cited = [matrix.source(key).citation for key in ("nvidia-cuda-gpus", "pypi-torch")]
     assert cited == [
         "NVIDIA: CUDA GPU compute capability <https://developer.nvidia.com/cuda-gpus>",
-        "PyPI: torch <pkg:pypi/torch>",
+        "PyPI: torch <https://pypi.org/project/torch/>",
     ]
 
 
