@@ -150,8 +150,7 @@ def _runs_here(environment: Environment, matrix: Matrix, cuda: Version) -> bool:
 def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
     advice = (
         "LD_LIBRARY_PATH contains a CUDA directory whose libnvJitLink is loaded instead of the wheel's: remove that "
-        "directory. If the variable has no such directory, install the nvidia-nvjitlink wheel of the same CUDA release "
-        "as the other NVIDIA wheels."
+        "directory. If there is none, install the nvidia-nvjitlink wheel of the other NVIDIA wheels' CUDA release."
     )
     return without_folders(environment, advice, taken_from_path(environment, "libnvJitLink"), "cuda")
 

@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 _COUNTERS_OF_CLUSTER = (
     "Only root can allow this: ask the administrators to set NVreg_RestrictProfilingToAdminUsers=0 on the nodes of "
     "that partition (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then a reload of the "
-    "module or a reboot), and send them the message with the name of the node. Until then, profile on a partition "
-    "whose nodes allow it (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0 there), or use nsys profile, "
-    "whose timelines need no counters."
+    "module or a reboot), and send them the message with the name of the node. Until then, profile where it is "
+    "allowed (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0), or use nsys profile, without counters."
 )
 _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed", "rm-init-adapter-failed")
 
@@ -109,8 +108,7 @@ def _user_space(environment: Environment, version: Version | None) -> Remedy:
     return remedy(
         environment,
         "This driver was installed with NVIDIA's installer, not from packages: install the libraries of "
-        f"{version or 'the module'} from that version's .run installer. With --no-kernel-modules, it does not change "
-        "the kernel module.",
+        f"{version or 'the module'} from that version's .run installer; --no-kernel-modules keeps the module.",
         "runfile-libraries",
         version=version,
     )
@@ -168,8 +166,7 @@ _NO_COUNTERS = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Reboot, or reload the modules while nothing is using the GPU; then hold the driver packages (apt-mark hold, "
-    "or dnf versionlock).",
+    fix="Reboot, or reload the modules while no program uses the GPU; then hold the packages (apt-mark, versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
