@@ -223,7 +223,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
 
 def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOptions:
     """The options with the project's own list, or the packages that it names; what is left out is reported."""
-    from envkit.image.options import ProjectParts
+    from envkit.image.options import ProjectParts, check_files
 
     image, asked = options.image, project.wishes
     parts = ProjectParts(
@@ -233,6 +233,7 @@ def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOp
         compiled = asked.compiled if not (image.official or image.lock) else ()
         image = replace(image, requirements=project.requirements, pip=(*image.pip, *compiled))
         parts = replace(parts, hashed=project.hashed, included=project.included, local=asked.local, bounds=asked.bounds)
+        check_files((project.requirements, *project.included))
         files = ", ".join((project.requirements, *project.included))
         say(f"Note: The image installs {shown(files)}; keep it next to the Dockerfile.")
     elif not project.requirements:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 
 MARKER = " ; "  # between a requirement and the environment that it is for
+_FILE = regex(r"[\w./-]+")
 _REQUIREMENT = regex(r"[A-Za-z0-9][^\s<>=!~@\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?")
 
 
@@ -76,8 +78,8 @@ def _check_names(options: ImageOptions) -> None:
         "base": (regex(r"[A-Za-z0-9][\w./:@-]*"), "an image name"),
         "workdir": (regex(r"/[\w./-]*"), "an absolute path"),
         "user": (regex(r"[a-z_][a-z0-9_-]*"), "a user name in lower case"),
-        "requirements": (regex(r"[\w./-]+"), "a file name without spaces"),
-        "lock": (regex(r"[\w./-]+"), "a file name without spaces"),
+        "requirements": (_FILE, "a file name without spaces"),
+        "lock": (_FILE, "a file name without spaces"),
         "apt": (regex(r"[a-z0-9][a-z0-9.+=:~-]*"), "a package name"),
         "pip": (_REQUIREMENT, "a requirement such as pandas==2.2.3"),
     }
@@ -106,6 +108,15 @@ def _check_places(options: ImageOptions) -> None:
         )
     if options.entrypoint is not None:
         entrypoint_words(options.entrypoint)
+
+
+def check_files(names: Iterable[str]) -> None:
+    """Raises RequestError for a file of a project whose name has no place in a Dockerfile."""
+    for name in names:
+        if not _FILE.fullmatch(name):
+            raise RequestError(
+                f"--project: {name!r} is not a file name without spaces.", "Rename the file, or pass another one."
+            )
 
 
 def entrypoint_words(entrypoint: str) -> tuple[str, ...]:

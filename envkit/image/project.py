@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
-from envkit.base.markers import holds
 from envkit.base.names import requirement_name
 from envkit.base.settings import Mirrors
-from envkit.base.versions import VersionSpec
-from envkit.compat.packages import lies_in, requirement_of
-from envkit.compat.software import some_version_meets
 from envkit.image.frameworks import framework_pins
 from envkit.image.options import MARKER, ImageOptions, ProjectParts
 from envkit.image.parts import Run
@@ -19,23 +13,15 @@ from envkit.image.python import header_packages, pip_run
 from envkit.solver.model import Choice
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
 from envkit.tables import images as data
-from envkit.tables.build_stops import OpencvBringer, RefusedMetadata
-from envkit.tables.build_tools import SetupImport
-from envkit.tables.codes import limit
-from envkit.tables.loader import read
-from envkit.tables.project_names import PipLibrary
 from envkit.tables.rows import OperatingSystem
-from envkit.tables.source_stops import StoppingSource
 
 _FOLDER = "/tmp/requirements"
 _PLACE = regex(r"[\w./\[\],+:@#=%-]+")
 _SPECIAL = regex(r"([.\[\]*^$+?(){}|\\/])")
 _SEPARATOR = regex(r"[-_.]")
 _APT = "apt"
-_RESOURCES = "pkg_resources"
 _TOOLS = "/tmp/build-tools.txt"
 _JOIN = r"-e ':a' -e '/\\$/{N;s/\\\n//;ba}'"  # lines that a backslash continues
-_COMPILED_WITH = ("c++", "portaudio")
 
 
 def context_files(options: ImageOptions) -> tuple[str, ...]:
@@ -45,6 +31,10 @@ def context_files(options: ImageOptions) -> tuple[str, ...]:
 
 def for_python(options: ImageOptions, choice: Choice) -> ImageOptions:
     """The options with the requirements that are for the image's Python alone."""
+    if not any(MARKER in line for line in options.pip):
+        return options
+    from envkit.base.markers import holds
+
     lines = (line.partition(MARKER) for line in options.pip)
     kept = (line for line, _, marker in lines if holds(marker, choice.python, choice.architecture) is not False)
     return replace(options, pip=tuple(dict.fromkeys(kept)))
@@ -72,34 +62,16 @@ def requirements_step(options: ImageOptions, choice: Choice, mirrors: Mirrors) -
 
 def with_build_tools(parts: ProjectParts, command: str) -> tuple[str, ...]:
     """A call of a pip that takes the project's packages, with the setuptools that their builds import."""
-    refusing = min((row.since for line in parts.lines for row in _refused(line)), default=None)
+    if not parts.lines:
+        return (command,)
+    from envkit.image.project_needs import old_setuptools, refusing_pip
+
+    refusing = refusing_pip(parts.lines)
     first = (f'python -m pip install "pip<{refusing}"',) if refusing is not None else ()
-    if parts.hashed or not any(map(_imports_resources, parts.lines)):
+    bound = None if parts.hashed else old_setuptools(parts.lines)
+    if bound is None:
         return (*first, command)
-    bound = f"setuptools<{limit('setuptools-without-pkg-resources')}"
     return (*first, f"echo '{bound}' > {_TOOLS}", f"PIP_CONSTRAINT={_TOOLS} PIP_BUILD_CONSTRAINT={_TOOLS} {command}")
-
-
-def _refused(line: str) -> Iterator[RefusedMetadata]:
-    """What makes newer releases of pip leave out all that a requirement takes."""
-    name, wanted = requirement_name(line), requirement_of(line)
-    for row in read(RefusedMetadata):
-        only = wanted is not None and (not row.versions or lies_in(wanted.spec, VersionSpec.parse(row.versions)))
-        if (row.package == name and only) or any(f"github.com/{place}" in line for place in row.repositories):
-            yield row
-
-
-def _imports_resources(line: str) -> bool:
-    """True for a package whose setup imports what the setuptools of today no longer has."""
-    name = requirement_name(line)
-    for row in read(SetupImport):
-        if row.module == _RESOURCES and any(
-            f"github.com/{place}".lower() in line.lower() for place in row.repositories
-        ):
-            return True
-        if row.module == _RESOURCES and row.on_index and row.package == name and _may_be_in(line, row.versions):
-            return True
-    return False
 
 
 def _why(others: tuple[str, ...], patterns: list[str]) -> str:
@@ -132,37 +104,17 @@ def _of_place(place: str) -> str:
 
 def project_packages(parts: ProjectParts, system: OperatingSystem, choice: Choice) -> tuple[str, ...]:
     """The distribution packages that a project's files name, and those that its packages of pip load or need."""
-    purposes = [*(["git"] if parts.git else ()), *_libraries(parts)]
+    purposes = ["git"] if parts.git else []
     headers: tuple[str, ...] = ()
-    if any(map(_is_compiled, parts.lines)):
-        purposes.append("compiler")
-        headers = header_packages(choice.python_source, system)
+    if parts.lines:
+        from envkit.image.project_needs import is_compiled, libraries
+
+        purposes += libraries(parts.lines)
+        if any(map(is_compiled, parts.lines)):
+            purposes.append("compiler")
+            headers = header_packages(choice.python_source, system)
     names = [*(name for purpose in dict.fromkeys(purposes) for name in data.packages(purpose, system)), *headers]
     return tuple(dict.fromkeys((*names, *(parts.apt if system.package_manager == _APT else ()))))
-
-
-def _libraries(parts: ProjectParts) -> Iterator[str]:
-    brings = {row.package: row.brings for row in read(OpencvBringer)}
-    for line in parts.lines:
-        name = requirement_name(line)
-        for row in read(PipLibrary):
-            if row.package in (name, brings.get(name)) and _may_be_in(line, row.versions):
-                yield row.purpose
-
-
-def _is_compiled(line: str) -> bool:
-    """True for a package that has no wheel for any Python, so that pip needs a compiler."""
-    name, wanted = requirement_name(line), requirement_of(line)
-    return any(
-        row.package == name and row.tool in _COMPILED_WITH and row.since is None
-        for row in read(StoppingSource)
-        if not row.versions or (wanted is not None and lies_in(wanted.spec, VersionSpec.parse(row.versions)))
-    )
-
-
-def _may_be_in(line: str, versions: str) -> bool:
-    wanted = requirement_of(line)
-    return not versions or wanted is None or some_version_meets((wanted.spec, VersionSpec.parse(versions)))
 
 
 def missing(parts: ProjectParts, choice: Choice) -> tuple[str, ...]:

@@ -392,3 +392,19 @@ def test_a_setup_that_imports_what_setuptools_dropped_gets_an_older_one(
 )
 def test_a_release_that_newer_pips_leave_out_gets_an_older_pip(line: str, older: bool, tmp_path: Path) -> None:
     assert ('"pip<24.1"' in listed(tmp_path, "torch==2.1.0", line).stdout) is older
+
+
+def test_a_file_name_is_no_shell(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n-r a&&touch.txt\n")
+    (tmp_path / "a&&touch.txt").write_text("tqdm\n")
+    assert "'a&&touch.txt' is not a file name" in str(run("dockerfile", "--project", tmp_path).exception)
+
+
+def test_names_of_a_project_are_no_shell(tmp_path: Path) -> None:
+    lines = ("torch==2.6.0", "-e ./it's", "-e ./$(id)", "https://x.example/$(id).whl", "git+https://x.example/`id`")
+    done = listed(tmp_path, *lines)
+    assert "$(id)" not in done.stdout and "`id`" not in done.stdout and "it's" not in done.stdout
+    folder = tmp_path / "conda"
+    folder.mkdir()
+    done = of_conda(folder, "pytorch=2.1.0", '"a;touch x"', "b$(id)", "numpy=1.23;id")
+    assert "$(id)" not in done.stdout and ";touch" not in done.stdout and ";id" not in done.stdout
