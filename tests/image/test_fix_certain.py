@@ -234,3 +234,10 @@ def test_each_fault_that_is_left_has_its_reason_in_one_line() -> None:
             assert why.partition(" ")[0].islower() and "\n" not in why
             said += 1
     assert said > 50
+
+
+def test_each_stage_of_an_image_that_is_gone_is_repaired() -> None:
+    """What one repair writes does not look like packages of NVIDIA's to the next."""
+    gone = "nvidia/cuda:10.2-cudnn7-{}-ubuntu18.04"
+    changed = fixed(f"FROM {gone.format('devel')} AS one\nFROM {gone.format('runtime')}\nCOPY --from=one /a /a\n")
+    assert errors(changed) == [] and changed.count("FROM ubuntu:18.04") == 2
