@@ -170,6 +170,10 @@ def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
             f"FROM nvidia/cuda:9.0-base-ubuntu16.04\n{_APT}cuda-cublas-9-0 libcudnn7=7.1.4.18-1+cuda9.0\n",
             id="packages of the CUDA that an image had",
         ),
+        pytest.param(
+            "FROM nvidia/cuda:9.0-cudnn7-devel-ubuntu16.04\nRUN apt-mark hold cuda* libcudnn*\n",
+            id="whatever packages of NVIDIA's an image had",
+        ),
         pytest.param("FROM nvidia/cuda:8.0-devel-centos7\n", id="a system that the installer's lines are not for"),
         pytest.param(
             f"{_DEVEL}RUN pip install 'torch==1.12.1+cu116' xformers==0.0.17 "
