@@ -92,9 +92,8 @@ def _remedy(package: Package, row: NewerCompanion, bound: str) -> str:
     first = row.versions.removeprefix(">=")
     if row.below is not None:
         return f"Use '{bound}'."
-    if (
-        row.newest and not package.spec and first != row.versions and row.since == limit("mmcv-full-oldest")
-    ):  # none will do
+    none = row.since == limit("mmcv-full-oldest")
+    if none and row.newest and not package.spec and first != row.versions:
         return f"Add '{package.name}<{first}', or what the newest {package.name} wants in place of {row.companion}."
     return f"Add '{bound}', or use a newer {package.name}."
 
