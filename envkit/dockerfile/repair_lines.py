@@ -10,10 +10,10 @@ Changes = Iterator[tuple[Sequence[str], str]]  # the lines after each change to 
 
 CONTINUED = regex(r"\\\s*$")  # a line that goes on in the next
 _NVIDIA = regex(
-    r"(?<![\w./-])(?:cuda-(?!keyring|repo)[a-z]|lib(?:cudnn|nvinfer|nvparsers|nvonnxparsers)\d?|libnccl|tensorrt(?==|\s|$)"
+    r"(?<![\w./-])(?:cuda-(?!keyring|repo)[a-z]|lib(?:cudnn\d|nvinfer|nvparsers|nvonnxparsers)|libnccl|tensorrt(?==|\s|$)"
     r"|lib(?:cublas|cufft|curand|cusolver|cusparse|npp)(?:-dev)?-?\d)"
 )
-_WHOLE = regex(r"\bapt(?:-get)?\b[^&|;]{0,80}\binstall\b[^&|;]{0,200}\scuda(?=\s|$)")
+_WHOLE = regex(r"\bapt(?:-get)?\b[^&|;]{0,80}\binstall\b[^&|;]{0,200}\scuda(?=\s|$)|\s(?:cuda|libcudnn)\*")
 PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 
 

@@ -40,7 +40,6 @@ _ENDS = frozenset({"fi", "done", "then", "do", "else", "elif", "esac"})
 _RUN = "RUN"
 _INSTRUCTIONS = frozenset({"RUN", "WORKDIR", "ENV", "COPY", "ADD", "USER", "CMD", "ENTRYPOINT", "EXPOSE"})
 _USED = regex(r"([A-Z]{3,10}) is a Dockerfile instruction, but is used here as a shell command")
-_JOINS = regex(r"\s*(?:&&|;)?\s*\\\s*$")
 _FEW = 8  # lines of one command
 
 
@@ -150,7 +149,7 @@ def _cut_before(lines: Sequence[str], start: int, word: str) -> Changes:
     for at in range(start + 1, end_of(lines, start) + 1):
         joined = said_before(lines, at)
         if word in _INSTRUCTIONS and lines[at].split(" ")[0] == word and joined is not None:
-            ended = _JOINS.sub("", lines[joined])
+            ended = lines[joined].rstrip().removesuffix("\\").rstrip().removesuffix("&&").removesuffix(";").rstrip()
             yield other_line(lines, joined, ended), f"ended the instruction before {word} in line {at + 1}"
 
 

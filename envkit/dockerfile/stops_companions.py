@@ -87,15 +87,13 @@ def _is_certain(row: NewerCompanion, package: Package, ground: Ground) -> bool:
     return row.companion in _BY_NAME and all(one.line > package.line for one in ground.unread)
 
 
-_FIRST = Version.of(1, 0)  # of the companion: none of its releases will do
-
-
 def _remedy(package: Package, row: NewerCompanion, bound: str) -> str:
     """The bound that helps: that of the companion, or of the package where no release of the companion would do."""
     first = row.versions.removeprefix(">=")
     if row.below is not None:
         return f"Use '{bound}'."
-    if row.newest and not package.spec and first != row.versions and row.since == _FIRST:
+    none = row.since == limit("mmcv-full-oldest")
+    if none and row.newest and not package.spec and first != row.versions:
         return f"Add '{package.name}<{first}', or what the newest {package.name} wants in place of {row.companion}."
     return f"Add '{bound}', or use a newer {package.name}."
 

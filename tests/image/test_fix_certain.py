@@ -170,6 +170,10 @@ def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
             f"FROM nvidia/cuda:9.0-base-ubuntu16.04\n{_APT}cuda-cublas-9-0 libcudnn7=7.1.4.18-1+cuda9.0\n",
             id="packages of the CUDA that an image had",
         ),
+        pytest.param(
+            "FROM nvidia/cuda:9.0-cudnn7-devel-ubuntu16.04\nRUN apt-mark hold cuda* libcudnn*\n",
+            id="whatever packages of NVIDIA's an image had",
+        ),
         pytest.param("FROM nvidia/cuda:8.0-devel-centos7\n", id="a system that the installer's lines are not for"),
         pytest.param(
             f"{_DEVEL}RUN pip install 'torch==1.12.1+cu116' xformers==0.0.17 "
@@ -234,3 +238,10 @@ def test_each_fault_that_is_left_has_its_reason_in_one_line() -> None:
             assert why.partition(" ")[0].islower() and "\n" not in why
             said += 1
     assert said > 50
+
+
+def test_each_stage_of_an_image_that_is_gone_is_repaired() -> None:
+    """What one repair writes does not look like packages of NVIDIA's to the next."""
+    gone = "nvidia/cuda:10.2-cudnn7-{}-ubuntu18.04"
+    changed = fixed(f"FROM {gone.format('devel')} AS one\nFROM {gone.format('runtime')}\nCOPY --from=one /a /a\n")
+    assert errors(changed) == [] and changed.count("FROM ubuntu:18.04") == 2
