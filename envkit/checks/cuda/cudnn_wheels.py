@@ -138,7 +138,7 @@ def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cudnn-missing", "detail-first-tensorflow"):
         return remedy(
             environment,
-            "The first releases of TensorFlow open libcudnn.so.6.5, which is cuDNN v2: v3 and later have files of other "
+            "The first releases of TensorFlow open libcudnn.so.6.5, which is cuDNN v2: v3 and later have other file "
             "names and interfaces, so a link to one of them does not help. Download cuDNN v2 for Linux from NVIDIA's "
             "archive (https://developer.nvidia.com/rdp/cudnn-archive), and unpack it into a directory of its own, so "
             "that other programs keep theirs; then put that first for TensorFlow (in each shell). Or install a newer "
