@@ -48,6 +48,8 @@ def _said(text: str, check: str) -> str:
         ("36/b36-30", "jetson-generic-wheel", ["v0.20.0", "FORCE_CUDA=1"], ["l4t-pytorch"]),
         ("36/b36-37", "libcudart-missing", ["is installed and contains", "LD_LIBRARY_PATH"], ["install nvidia-cublas"]),
         ("26/b26-38", "libcudart-missing", ["sys_platform == 'win32'", "uv lock"], ["uv add"]),
+        ("36/b36-06", "cudnn-missing", ["libcudnn.so.6.5", "cudnn-6.5-linux-x64-v2.tgz"], ["ln -sf"]),
+        ("33/b33-09", "tf-cannot-dlopen", ["opens libcudnn.so"], ["as wheels"]),
         ("36/b36-14", "toolkit-dropped-arch", ["-DCUDA_ARCH_BIN='2.0;2.1;3.0;3.5'"], ["that old,."]),
         ("36/b36-28", "docker-no-nvidia-runtime", ["--runtime=nvidia"], ["apt-get"]),
         ("29/b29-20", "container-no-gpu-injected", ["podman-compose up -d", "nvidia.com/gpu=all"], ["docker compose"]),
@@ -62,7 +64,7 @@ def _said(text: str, check: str) -> str:
         ("25/b25-19", "library-release-mismatch", ["causal-conv1d==1.1.1"], ["same period"]),
         ("29/b29-49", "library-release-mismatch", ["uninstall -y protobuf"], ["same period"]),
         ("33/b33-33", "library-release-mismatch", ["#include <thrust/sequence.h>"], ["pip check"]),
-        ("35/b35-24", "library-release-mismatch", ["jax[cuda12]"], ["same period"]),
+        ("35/b35-24", "library-release-mismatch", ["--framework jax"], ["same period"]),
     ],
 )
 def test_the_fix_is_whole(report: str, check: str, parts: list[str], without: list[str]) -> None:

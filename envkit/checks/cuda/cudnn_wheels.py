@@ -135,6 +135,16 @@ def _of_frameworks(environment: Environment, matrix: Matrix, python: PythonEnvir
 
 def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
     """For who opens libcudnn.so itself, which is a link that the runtime packages do not bring."""
+    if seen(environment, "cudnn-missing", "detail-first-tensorflow"):
+        return remedy(
+            environment,
+            "The first releases of TensorFlow open libcudnn.so.6.5, which is cuDNN v2: v3 and later have other file "
+            "names and interfaces, so a link to one of them does not help. Download cuDNN v2 for Linux from NVIDIA's "
+            "archive (https://developer.nvidia.com/rdp/cudnn-archive), and unpack it into a directory of its own, so "
+            "that other programs keep theirs; then put that first for TensorFlow (in each shell). Or install a newer "
+            "TensorFlow, with the CUDA and cuDNN that its release notes name.",
+            "cudnn-v2",
+        )
     rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
     row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)
     first = (

@@ -36,6 +36,7 @@ from envkit.tables.codes import limit
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_PLAIN_CUDNN = "libcudnn.so"  # the name that TensorFlow opened before it had wheels
 _WHEELS = "Install the libraries as wheels."
 _KEEP_COLAB_S = (
     "Colab's CUDA libraries match the TensorFlow that comes with Colab, and the older release finds none that it can "
@@ -48,7 +49,8 @@ _SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
 
 
 def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
-    if seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
+    plain = named(seen(environment, "tf-cannot-dlopen", "old-log"), "library") == _PLAIN_CUDNN
+    if plain or seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
         return by_plain_name(environment, matrix)
     item = next(installs(environment, "tensorflow"), None)
     printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form"), "version")

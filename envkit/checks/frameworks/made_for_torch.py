@@ -96,8 +96,9 @@ def back_to_working(environment: Environment) -> Remedy | None:
     return Remedy(
         f"{name} {after} is compiled for another torch than the installed one{here}; a clean installation of it "
         f"changes nothing. Go back to {name} {before}, which worked, in the way in which you installed it (a "
-        f"wheel from the project's releases: that of {before}). To use {after}, install the torch that its wheels or "
-        "release notes name, in an environment of its own. The command prints what a wheel's name must agree with.",
+        f"wheel from the project's releases: that of {before}). To use {after}, install the torch that it was built "
+        "for (its wheels or release notes name it), in an environment of its own. The command prints what a wheel's "
+        "name must agree with.",
         (ask_torch(environment),),
     )
 
