@@ -30,6 +30,7 @@ _TROUBLE = regex(  # too common in logs and tables to be a complaint there
     r"|\b(?:nicht|keine?n?)\b|找不到|没|不",
     re.IGNORECASE,
 )
+_WISH = regex(r"\bfeature[- ]request\b|\[feature\]|\bfeature:", re.IGNORECASE)  # in a title
 _NO_FAULT = regex(  # a wish, or news that it works
     r"\b(?:feature|would be nice|would like to|please (?:keep|add)|thanks?|thank you|solved"
     r"|works? (?:fine|well) (?:here|now|after)|no longer (?:gets?|sees?|ha(?:ve|s)|happens?|occurs?|appears?))\b"
@@ -42,7 +43,7 @@ def resemblance(text: Text, complaints: Sequence[Message]) -> tuple[Message, ...
     """The causes of the known reports that the text resembles clearly, with the words that state the failure."""
     short = len(text.whole) <= _SHORT
     stated = next(iter(complaints), None) or (next(_troubles(text), None) if short else None)
-    if stated is None or (short and _NO_FAULT.search(text.whole)):
+    if stated is None or _WISH.search(text.whole[:_SHORT]) or (short and _NO_FAULT.search(text.whole)):
         return ()
     near = _near(text.whole, _LEAST_OF_SHORT if short else _LEAST)
     if not near:

@@ -34,7 +34,7 @@ class Answer:
     name: str
     family: str
     kind: str  # faulty, healthy or unrelated
-    outcome: str  # right, missed, wrong, false alarm or crash; right, wrong or false alarm may be a possible one
+    outcome: str  # right (or right as a warning), missed, wrong, false alarm or crash; the others may be possible ones
     first_fail: str
 
 
@@ -75,6 +75,9 @@ def _answer(label: dict[str, str]) -> Answer:
         warned = _first(told, "warn")
         first = warned if label["kind"] != "faulty" or warned in label["accepted_ids"].split("|") else ""
     outcome = _outcome(label, findings, first)
+    warned = _first(told, "warn")
+    if outcome == "missed" and warned in label["accepted_ids"].split("|"):
+        first, outcome = warned, "right as a warning"
     hint = next((str(finding["id"]) for finding in findings or [] if _is_hint(finding)), "")
     if hint and not first and outcome != "crash":
         first, outcome = hint, f"possible {_outcome(label, findings, hint)}"

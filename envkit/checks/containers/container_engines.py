@@ -214,6 +214,7 @@ _SELINUX = Fault(
         "driver-library-mismatch",
         "driver-dropped-gpu",
         "open-module-on-pre-turing",
+        "module-missing-for-running-kernel",
         "gpu-fallen-off-bus",
         "operator-driver-beside-host",
         "toolkit-root-elsewhere",

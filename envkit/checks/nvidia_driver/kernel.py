@@ -269,7 +269,9 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     The build fails if the kernel is newer than the driver branch supports, or if the compiler is not the kernel's; DKMS
     then says `added` instead of `installed`.
     """
-    if printed := seen(environment, "dkms-build-failed", *_PRINTED) if loaded(environment) else ():
+    printed = seen(environment, "dkms-build-failed", *_PRINTED)
+    built = _built(environment) if environment.kernel.dkms.known and dkms_entries(environment) else None
+    if printed and (loaded(environment) or (built is not None and built.status is Status.OK)):
         yield _NOT_BUILT.found(message_evidence(environment, printed), title=_FOR_ANOTHER, impact=_AFTER_REBOOT)
     elif loaded(environment):
         yield ok(
@@ -278,7 +280,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif not environment.system.kernel.known and (failed := failed_for_another(environment)):
         yield _NOT_BUILT.found(failed)
     elif environment.kernel.dkms.known and dkms_entries(environment):
-        yield _built(environment) or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
+        yield built or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
     elif reported := _NOT_BUILT.reported(environment):
         yield reported
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
