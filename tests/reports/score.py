@@ -55,7 +55,7 @@ def _known_without(batch: str) -> Iterator[None]:
     if batch not in batches_learned():
         yield
         return
-    with patch("envkit.ingest.resemblance.known_reports", lambda: Known(f"{CAUSES}\n")):
+    with patch("envkit.ingest.resemblance.known_reports", lambda: Known(f"{CAUSES}\t\n")):
         yield
 
 

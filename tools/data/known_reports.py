@@ -1,8 +1,9 @@
 """Writes `envkit/data/known_reports.txt`: how much each word of a report speaks for each cause.
 
 Run `python -m tools.data.known_reports` after reports were added to tests/reports or messages to signatures.csv; it
-takes a minute or two. It learns from the labeled reports and questions, from what their labels say of the cause, and
-from the short texts of tests/texts, and from the examples of known messages. The table holds words and pairs of words with weights, never a sentence.
+takes a minute or two. It learns from the labeled reports and questions, from what their labels say of the cause, from
+the short texts of tests/texts, and from the examples of known messages. The table holds words and pairs of words with
+weights, never a sentence.
 """
 
 from __future__ import annotations
