@@ -28,7 +28,7 @@ _FRAMEWORK = "pytorch"
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
     """The wheel for the file's PyTorch, or which ones are known; None where none of the package is on record."""
     rows, every = prebuilt_of(package, spec), prebuilt_of(package, "")
-    torch, cuda = _torch_of(have)
+    torch, cuda = torch_of(have)
     if (
         not every
         or torch is None
@@ -84,7 +84,7 @@ def _compiled(row: PrebuiltWheels, package: str, spec: str, query: Query) -> Rem
     )
 
 
-def _torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
+def torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
     """The file's PyTorch and its CUDA, where that is known; neither of one that is wanted for the CPU."""
     build = torch_in(have)
     if build is not None:
