@@ -28,6 +28,7 @@ from envkit.project.places import is_pytorch
 from envkit.project.prebuilt import (
     comes_prebuilt,
     compiling_remedy,
+    list_findings,
     listed_wheels,
     prebuilt_findings,
     prebuilt_remedy,
@@ -52,6 +53,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             yield from _name(one, have, query)
             yield from _end(one)
     yield from prebuilt_findings(have, query)
+    yield from list_findings(have)
     for one, verdict, instead in _breaks(have, _beside(have) | _on_windows(have, query)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -194,8 +196,8 @@ def _without_windows(name: str, spec: str, have: Chosen) -> Iterator[str]:
     beside = {"torch": (f"torch=={torch}", VersionSpec.parse(f"=={torch}"))} if torch is not None else {}
     found = newest_beside(pairs_by_package().get(port, ()), beside)
     if found:
-        yield f"use {port}=={found} there"
-    yield f"leave it out there ({name}{spec}; sys_platform != 'win32')"
+        yield f"on Windows, use {port}=={found}"
+    yield f"leave it out{'' if found else ' on Windows'} ({name}{spec}; sys_platform != 'win32')"
     yield "use WSL"
 
 

@@ -104,6 +104,12 @@ def is_compiled(name: str) -> bool:
     return any(row.compiled for row in _rows("framework", name))
 
 
+def where_to_look(name: str) -> str:
+    """What is known of such software, as a sentence that names it; '' for nothing."""
+    row = next((row for row in _rows("framework", name) if row.look), None)
+    return f"{row.title[0].upper()}{row.title[1:]}: {row.look}." if row is not None else ""
+
+
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:
     from envkit.tables.loader import read
     from envkit.tables.names import NotCovered
