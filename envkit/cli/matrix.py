@@ -132,7 +132,9 @@ def _listing(name: str, data: Matrix) -> Listing:
     from envkit.solver.guide import driver_guide, gpu_guide, toolkit_guide
 
     if table.name == "toolkits":
-        return replace(table, rows=toolkit_guide(data), default=(*table.default[:4], "visual_studio", *table.default[4:]))
+        return replace(
+            table, rows=toolkit_guide(data), default=(*table.default[:4], "visual_studio", *table.default[4:])
+        )
     if table.name == "driver_branches":
         return replace(table, rows=driver_guide(data), default=(*table.default[:4], "open_modules", *table.default[4:]))
     default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])

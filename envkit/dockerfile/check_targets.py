@@ -139,7 +139,11 @@ def _older_tag(found: Contents, request: Request, matrix: Matrix) -> str:
         return ""
     rows = (row for row in matrix.framework_images if row.repository == own.repository and row.flavor == own.flavor)
     known = [row for row in rows if row.cuda is not None and row.cuda < own.cuda]
-    runs = [row for row in known if row.cuda and driver_runs_cuda(driver, row.cuda, matrix).status == DriverVerdict.NATIVE.value]
+    runs = [
+        row
+        for row in known
+        if row.cuda and driver_runs_cuda(driver, row.cuda, matrix).status == DriverVerdict.NATIVE.value
+    ]
     newest = max(runs, key=lambda row: row.tag, default=None)
     return f", as {newest.repository}:{newest.tag} has (CUDA {newest.cuda})" if newest is not None else ""
 

@@ -25,14 +25,14 @@ def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]
     found_apart = clashes((one.package for one in have.items), needs_of(have, query))
     changes = [_changed(clash, frameworks) for clash in found_apart]
     told: set[str] = set()
-    for name, spec, required in sorted(changes, key=lambda change: not change[2]):
+    for name, spec, needed in sorted(changes, key=lambda change: not change[2]):
         one = have.item_of(name)
         usable = bool(spec) and name not in frameworks | told
         if one is not None and usable and is_installable(name, spec, query):
             told.add(name)
             yield one, spec
-        if required:
-            told.add(required)
+        if needed:
+            told.add(needed)
     for other in other_libraries(have, query):
         yield other.item, other.needed.line[len(other.needed.package) :]
     for one in have.items:

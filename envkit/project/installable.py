@@ -12,8 +12,8 @@ from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks, plain_name
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
-from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.packages import lies_in, requirement_of
+from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.pythons import has_python
 from envkit.compat.verdict import Verdict

@@ -262,8 +262,7 @@ def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     fit = [
         build
         for build in builds
-        if code_match(capability, build.sass, build.ptx) in _RUNS
-        and not cudnn_rules_out(capability, build, one.tables)
+        if code_match(capability, build.sass, build.ptx) in _RUNS and not cudnn_rules_out(capability, build, one.tables)
     ]
     newest = max((code for build in fit for code in build.sass or ()), default=None, key=lambda code: code.numbers)
     if one.framework.name != _WARNS or one.exact is None or newest is None or newest.numbers >= capability.numbers:

@@ -84,14 +84,18 @@ def _asked_cuda(request: Request) -> Iterator[str]:
     for row in having[-1:]:
         before = [one.first_l4t for one in wheels if one.l4t == row.l4t.major]
         least = min(before, default=None)
-        flash = f"; the wheels on record for L4T {row.l4t.major} need L4T {least} or newer: flash that" if least else ""
-        yield f"CUDA {asked} is that of JetPack {row.jetpack} (L4T {row.l4t}){flash if least and row.l4t < least else ''}"
+        told = f"CUDA {asked} is that of JetPack {row.jetpack} (L4T {row.l4t})"
+        if least is not None and row.l4t < least:
+            told += f"; the wheels on record for L4T {row.l4t.major} need L4T {least} or newer: flash that"
+        yield told
     newest = {row.jetpack.major: row for row in rows if row.released}
     for major, row in newest.items():
         if row.cuda is None or row.cuda.release(2) >= asked.release(2):
             continue
-        compat = f"runs only with the package cuda-compat-{asked.major}-{asked.minor} for Jetson, first in LD_LIBRARY_PATH"
-        does = compat if major >= _FIRST_WITH_COMPAT else "does not run: flash a JetPack that has it"
+        compat = (
+            f"runs only with the package cuda-compat-{asked.major}-{asked.minor} for Jetson, first in LD_LIBRARY_PATH"
+        )
+        does = compat if major >= _FIRST_WITH_COMPAT else "does not run there"
         yield f"the driver of JetPack {major} is one for CUDA {row.cuda}: CUDA {asked} {does}"
 
 

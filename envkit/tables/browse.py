@@ -34,7 +34,8 @@ HEADERS = {
     "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
     "newest_cuda": "newest CUDA", "oldest_gpu": "lowest CC", "multi_gpu": "multi-GPU", "pythons": "Python",
-    "visual_studio": "VS", "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
+    "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
+    "visual_studio": "VS",
 }  # fmt: skip
 _NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
