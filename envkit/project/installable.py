@@ -182,23 +182,23 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
         )
     else:
         last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
-        ways += list(_without_windows(name, spec, have)) if query.packages == WINDOWS else []
+        ways += [*_port(name, have), "use WSL"] if query.packages == WINDOWS else []
         if last is not None and verdict.relation == "platform":
             pythons = ", ".join(pythons_at(last, place))
             what = f"the last with wheels for it (Python {pythons}), and matching releases of the rest"
             ways.append(f"use {name} {_last(last)}, {what}")
+    if not fitting and query.packages == WINDOWS:
+        ways.append(f"leave it out on Windows ({name}{spec}; sys_platform != 'win32')")
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
 
 
-def _without_windows(name: str, spec: str, have: Chosen) -> Iterator[str]:
-    """What to do on Windows about a package that has no wheel there."""
+def _port(name: str, have: Chosen) -> Iterator[str]:
+    """The release of a package for Windows alone that is made for the file's PyTorch."""
     port, (torch, _) = f"{name}-windows", torch_of(have)
     beside = {"torch": (f"torch=={torch}", VersionSpec.parse(f"=={torch}"))} if torch is not None else {}
     found = newest_beside(pairs_by_package().get(port, ()), beside)
     if found:
-        yield f"on Windows, use {port}=={found}"
-    yield f"leave it out{'' if found else ' on Windows'} ({name}{spec}; sys_platform != 'win32')"
-    yield "use WSL"
+        yield f"use {port}=={found}"
 
 
 def _last(row: PackageWheels) -> str:
