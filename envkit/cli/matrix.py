@@ -127,10 +127,16 @@ def _listing(name: str, data: Matrix) -> Listing:
     from envkit.tables.browse import listing
 
     table = listing(name, data)
-    if table.name != "gpus":
+    if table.name not in ("gpus", "toolkits", "driver_branches"):
         return table
-    from envkit.solver.guide import gpu_guide
+    from envkit.solver.guide import driver_guide, gpu_guide, toolkit_guide
 
+    if table.name == "toolkits":
+        return replace(
+            table, rows=toolkit_guide(data), default=(*table.default[:4], "visual_studio", *table.default[4:])
+        )
+    if table.name == "driver_branches":
+        return replace(table, rows=driver_guide(data), default=(*table.default[:4], "open_modules", *table.default[4:]))
     default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])
     return replace(table, rows=gpu_guide(data), default=default)
 
@@ -180,6 +186,7 @@ _ABBREVIATED = {  # headers that say too little
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",
     "W": "power draw",
+    "VS": "Visual Studio that nvcc takes, 17.9 its last update",
 }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import requirements_of, rows_allowed
 from envkit.tables.loader import read
 from envkit.tables.pairs import PrebuiltWheels
 
+_LIST_TORCH, _LIST_CUDA = regex(r"\btorch-?(\d{1,2}\.\d{1,2})(?!\d)"), regex(r"\bcu(\d{2,3})\b")
 _PYTHON, _SHORT_PYTHON, _FILE = "{python}", "{cp}", ".whl"
 
 
@@ -63,6 +65,28 @@ def _pages() -> dict[str, tuple[PrebuiltWheels, ...]]:
 
 def _plain(address: str) -> str:
     return address.replace("%2B", "+").rstrip("/")
+
+
+@lru_cache(maxsize=1)
+def _lists() -> dict[str, frozenset[str]]:
+    """The packages of which a host has lists of wheels, each for one PyTorch and CUDA by its address."""
+    found: dict[str, set[str]] = {}
+    for page, rows in _pages().items():
+        if _LIST_TORCH.search(page):
+            found.setdefault(page.split("/")[2], set()).update(row.package for row in rows)
+    return {host: frozenset(names) for host, names in found.items()}
+
+
+def list_made_for(address: str, package: str) -> tuple[Version, Version] | None:
+    """The PyTorch line and the CUDA that a list of a package's wheels names in its address; None for another place."""
+    plain = _plain(address)
+    parts = plain.split("/")
+    if "://" not in plain or package not in _lists().get(parts[2], ()):
+        return None
+    torch, cuda = _LIST_TORCH.search(plain), _LIST_CUDA.search(plain)
+    if torch is None or cuda is None:
+        return None
+    return Version.parse(torch[1]), Version.parse(f"{cuda[1][:-1]}.{cuda[1][-1]}")
 
 
 def holds_no_framework(address: str) -> bool:

@@ -14,7 +14,7 @@ from envkit.compat.driver import driver_floors, driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_driver
 from envkit.compat.gpu import ToolkitMatch, cuda_match, gpu_runs_build, gpu_runs_cuda, target_span
 from envkit.compat.pythons import python_has_wheel
-from envkit.compat.verdict import Verdict
+from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.base import Base
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
@@ -112,7 +112,9 @@ def cuda_targets(
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
-        fix = "Update the host driver, or use an older CUDA version."
+        fix = f"Update the host driver, or use an older CUDA version{_older_tag(found, request, matrix)}."
+        if held is found.cuda and request.gpus and not any(gpu.data_center for gpu in request.gpus):
+            fix += " Forward compatibility (cuda-compat) does not help: it is for data-center GPUs only."
         impact = _IMPACTS[_refuses_old_drivers(held, found)]
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, fix, anew)
     for gpu in request.gpus:
@@ -128,6 +130,22 @@ def cuda_targets(
             fix,
             anew,
         )
+
+
+def _older_tag(found: Contents, request: Request, matrix: Matrix) -> str:
+    """The newest tag of a framework's own image whose CUDA the driver knows, in words; '' for none on record."""
+    own, driver = found.base.own, request.driver
+    if own is None or driver is None or own.cuda is None:
+        return ""
+    rows = (row for row in matrix.framework_images if row.repository == own.repository and row.flavor == own.flavor)
+    known = [row for row in rows if row.cuda is not None and row.cuda < own.cuda]
+    runs = [
+        row
+        for row in known
+        if row.cuda and driver_runs_cuda(driver, row.cuda, matrix).status == DriverVerdict.NATIVE.value
+    ]
+    newest = max(runs, key=lambda row: row.tag, default=None)
+    return f", as {newest.repository}:{newest.tag} has (CUDA {newest.cuda})" if newest is not None else ""
 
 
 def _refuses_old_drivers(held: Held, found: Contents) -> bool | None:

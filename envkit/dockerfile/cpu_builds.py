@@ -47,6 +47,12 @@ def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
     )
 
 
+def is_cpu_by_system(wanted: Wanted, found: Contents) -> bool:
+    """True where the default index has builds for GPUs for other systems, and for this one only those for the CPU."""
+    rows = (row for row in read(CpuPackage) if row.package == wanted.package and row.platform)
+    return wanted.tool == "pip" and wanted.variant != "cpu" and any(_applies(row, wanted, found) for row in rows)
+
+
 def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
     """Whether a requirement takes what a row describes; another index than the default one may have other builds."""
     if row.platform and (row.platform != found.platform or wanted.variant or not wanted.default_index):

@@ -61,10 +61,14 @@ def with_known_parts(plan: Plan, request: Request, matrix: Matrix) -> Plan:
 def _packages(release: Version) -> str:
     """Which packages of a release install no driver, and which do."""
     ending = f"-{release.release(2)}".replace(".", "-")
-    compiler = f"cuda-nvcc{ending} for the compiler, " if release >= limit("nvcc-package") else ""
+    compiler = (
+        f"cuda-nvcc{ending} with cuda-cudart-dev{ending} for the compiler and its headers, "
+        if release >= limit("nvcc-package")
+        else ""
+    )
     return (
         f"{compiler}cuda-toolkit{ending} for the whole toolkit; cuda, cuda{ending}, and cuda-drivers also install a "
-        "driver, which breaks CUDA in WSL"
+        f"driver, which breaks CUDA in WSL; then set CUDA_HOME=/usr/local/cuda-{release.release(2)}"
     )
 
 

@@ -195,11 +195,13 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
         if kind != "requirements":
             return Change(text, ())
         option = f"--extra-index-url {build.index_url}" if build.index_url else f"--find-links {build.find_links}"
-        changed, told = f"{option}\n{changed}", [option]
+        if option not in text.splitlines():
+            changed, told = f"{option}\n{changed}", [option]
     shift = len(changed.splitlines()) - len(text.splitlines())
     suffix = _suffix(build) if kind == "requirements" else ""
     for item, version in _pins(one, build, judged):
-        own = suffix if normalized(item.package.name).startswith("torch") else ""
+        name = normalized(item.package.name)
+        own = suffix if name.startswith("torch") and not _is_bare(name, build) else ""
         renamed = _other_name(item, build) if item is one else ""
         new = _rewritten(item.written, f"=={version}{own}", renamed)
         if new == item.written and item is not one:
@@ -250,6 +252,12 @@ def _suffix(build: FrameworkBuild) -> str:
     """The suffix of a build next to that of the default index: +cu128."""
     cuda = build.cuda if build.framework == "pytorch" and not build.on_pypi else None
     return f"+{cuda_tag(cuda)}" if cuda is not None else ""
+
+
+def _is_bare(name: str, build: FrameworkBuild) -> bool:
+    """Whether a companion has no suffix next to a build that has one, as torchaudio before 0.8."""
+    lines = [line for line in build.companions if line.startswith(f"{name}==")]
+    return "+" in (build.package or "") and bool(lines) and all("+" not in line for line in lines)
 
 
 def _line_with(line: str, item: Item, new: str, spec: str) -> str:

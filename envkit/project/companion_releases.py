@@ -8,6 +8,7 @@ from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
 from envkit.compat.package_wheels import EVERY, has_wheel, place_of, pythons_at, wheels_of
 from envkit.compat.packages import requirement_of
+from envkit.compat.pairs import pairs_by_package, required
 from envkit.dockerfile.clashes import Clash, clashes
 from envkit.dockerfile.companions_newest import loose_release
 from envkit.dockerfile.needs import Needs
@@ -24,14 +25,14 @@ def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]
     found_apart = clashes((one.package for one in have.items), needs_of(have, query))
     changes = [_changed(clash, frameworks) for clash in found_apart]
     told: set[str] = set()
-    for name, spec, required in sorted(changes, key=lambda change: not change[2]):
+    for name, spec, needed in sorted(changes, key=lambda change: not change[2]):
         one = have.item_of(name)
         usable = bool(spec) and name not in frameworks | told
         if one is not None and usable and is_installable(name, spec, query):
             told.add(name)
             yield one, spec
-        if required:
-            told.add(required)
+        if needed:
+            told.add(needed)
     for other in other_libraries(have, query):
         yield other.item, other.needed.line[len(other.needed.package) :]
     for one in have.items:
@@ -52,6 +53,20 @@ def _changed(clash: Clash, frameworks: set[str]) -> tuple[str, str, str]:
     if line is not None and line.package not in frameworks and (line.spec.exact or not clash.release):
         return line.package, clash.needs[len(line.package) :], name
     return name, f"=={clash.release}" if clash.release else "", ""
+
+
+def of_the_same_line(clash: Clash, have: Chosen) -> str:
+    """The newest release of a package for another patch of the file's torch, where none is for just that one."""
+    name, torch = normalized(clash.package.name), have.item_of("torch")
+    asked = requirement_of(f"torch{torch.package.spec.partition('+')[0]}") if torch is not None else None
+    pin = asked.spec.exact if asked is not None else None
+    if pin is None or clash.release or name == "torch":
+        return ""
+    for row in reversed(pairs_by_package().get(name, ())):
+        line = next((line for line in required(row) if line.package == "torch"), None)
+        if line is not None and line.spec.exact is not None and line.spec.exact.release(2) == pin.release(2):
+            return f" For torch {pin.release(2)}, use {name}=={row.version} with {line.line}."
+    return ""
 
 
 def loose_in(one: Item, have: Chosen) -> tuple[str, str, tuple[str, ...]] | None:

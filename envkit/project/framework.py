@@ -17,7 +17,7 @@ from envkit.compat.software import title_of
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import releases_of
-from envkit.dockerfile.cpu_builds import is_for_the_cpu
+from envkit.dockerfile.cpu_builds import is_cpu_by_system, is_for_the_cpu
 from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, GPU_ALONE, Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_release
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
@@ -49,7 +49,8 @@ def framework_findings(
             yield of_relation(refused, subject)
             return
         fix = _gpu_build(wanted, build, query)
-        yield _cpu(f"{wanted.package}{wanted.spec} installs a CPU build", subject, query, fix)
+        title = f"{wanted.package}{wanted.spec} installs a CPU build"
+        yield _cpu(title, subject, query, fix, unasked=is_cpu_by_system(wanted, have.contents))
         return
     if isinstance(build, Problem):
         yield from _problem(wanted, build, subject, have, query)
@@ -194,8 +195,9 @@ def _gpu_build(wanted: Wanted, build: FrameworkBuild | Problem, query: Query) ->
     return _OTHER_INDEX if other is None else f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}."
 
 
-def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX) -> Finding:
-    meant = bool(query.request.gpus or query.request.driver)
+def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX, *, unasked: bool = False) -> Finding:
+    """A build for the CPU: a fault where a GPU is meant, or where only the system makes it one (`unasked`)."""
+    meant = unasked or bool(query.request.gpus or query.request.driver)
     status = Status.WARN if meant else Status.OK
     remedy = Remedy(fix) if meant else None
     return finding(

@@ -13,6 +13,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks, plain_name
 from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
 from envkit.compat.packages import lies_in, requirement_of
+from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.pythons import has_python
 from envkit.compat.verdict import Verdict
@@ -24,7 +25,15 @@ from envkit.project.choose import Chosen
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.places import is_pytorch
-from envkit.project.prebuilt import comes_prebuilt, compiling_remedy, listed_wheels, prebuilt_findings, prebuilt_remedy
+from envkit.project.prebuilt import (
+    comes_prebuilt,
+    compiling_remedy,
+    list_findings,
+    listed_wheels,
+    prebuilt_findings,
+    prebuilt_remedy,
+    torch_of,
+)
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
 from envkit.tables.loader import read
@@ -44,6 +53,7 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             yield from _name(one, have, query)
             yield from _end(one)
     yield from prebuilt_findings(have, query)
+    yield from list_findings(have)
     for one, verdict, instead in _breaks(have, _beside(have) | _on_windows(have, query)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -119,18 +129,24 @@ def _end(one: Item) -> Iterator[Finding]:
     )
 
 
-def _is_elsewhere(places: Places, name: str) -> bool:
-    """Whether another place than the default index may have a package; PyTorch's own has what goes with PyTorch."""
-    if places.index:
+def _is_elsewhere(places: Places, name: str, none_here: bool = False) -> bool:
+    """Whether another place than the default index may have a package; PyTorch's own has what goes with PyTorch.
+
+    `none_here`: no release of it on the default index is for the system, so PyTorch's own index has none either.
+    """
+    if places.index and not (none_here and is_pytorch(places.index)):
         return True
     others = [place for place in places.more.split() if not is_pytorch(place)]
-    return bool(others) or (bool(places.more) and name.startswith(_AT_PYTORCH))
+    return bool(others) or (bool(places.more) and name.startswith(_AT_PYTORCH) and not none_here)
 
 
 def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     package, request = one.package, query.request
     name, spec = normalized(package.name), package.spec.partition("+")[0]
-    elsewhere = _is_elsewhere(package.places, name) and not (listed_wheels(one) and not comes_prebuilt(one, have))
+    place = place_of(query.packages, request.architecture)
+    none_here = bool(wheels_of(name)) and not any(pythons_at(row, place) or row.source for row in wheels_of(name))
+    listed = listed_wheels(one) and not comes_prebuilt(one, have)
+    elsewhere = _is_elsewhere(package.places, name, none_here) and not listed
     if elsewhere and not (name in _ALIKE and is_pytorch(f"{package.places.index} {package.places.more}")):
         return
     verdict = package_has_wheel(name, spec, query.packages, request.architecture, have.python)
@@ -166,12 +182,23 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
         )
     else:
         last = next((row for row in reversed(wheels_of(name)) if pythons_at(row, place)), None)
-        ways += ["use WSL"] if query.packages == WINDOWS else []
+        ways += [*_port(name, have), "use WSL"] if query.packages == WINDOWS else []
         if last is not None and verdict.relation == "platform":
             pythons = ", ".join(pythons_at(last, place))
             what = f"the last with wheels for it (Python {pythons}), and matching releases of the rest"
             ways.append(f"use {name} {_last(last)}, {what}")
+    if not fitting and query.packages == WINDOWS:
+        ways.append(f"leave it out on Windows ({name}{spec}; sys_platform != 'win32')")
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
+
+
+def _port(name: str, have: Chosen) -> Iterator[str]:
+    """The release of a package for Windows alone that is made for the file's PyTorch."""
+    port, (torch, _) = f"{name}-windows", torch_of(have)
+    beside = {"torch": (f"torch=={torch}", VersionSpec.parse(f"=={torch}"))} if torch is not None else {}
+    found = newest_beside(pairs_by_package().get(port, ()), beside)
+    if found:
+        yield f"use {port}=={found}"
 
 
 def _last(row: PackageWheels) -> str:

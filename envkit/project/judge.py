@@ -22,7 +22,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.libraries_shared import with_its_cuda
 from envkit.dockerfile.needs import Needs
 from envkit.project.choose import Chosen, chosen, python_allowed
-from envkit.project.companion_releases import needs_of
+from envkit.project.companion_releases import needs_of, of_the_same_line
 from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
 from envkit.project.conda_channels import channel_findings
@@ -37,7 +37,7 @@ from envkit.project.places import is_requirement
 from envkit.project.prebuilt import comes_prebuilt
 from envkit.project.subject import place_and_words, subject_of
 from envkit.solver.knowledge import knowledge_of
-from envkit.solver.not_covered import is_compiled
+from envkit.solver.not_covered import is_compiled, where_to_look
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild
@@ -165,6 +165,7 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
             )
 
 
+_REJECTED = "The installer rejects these requirements, or the import fails."
 _UNTESTED = "The import warns, and the compiled operations may fail."
 
 
@@ -178,7 +179,7 @@ def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
             Status.WARN if tested else Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
-            impact=_UNTESTED if tested else "The installer rejects these requirements, or the import fails.",
+            impact=_UNTESTED if tested else f"{_REJECTED}{of_the_same_line(clash, have)}",
             remedy=Remedy(together(clash, [one.package for one in have.items])),
             sources=verdict.sources,
         )
@@ -329,12 +330,14 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     unknown = [
         name
         for name in dict.fromkeys(names)
-        if is_compiled(name) and name not in known and f"{name}=" not in told and not _has_told(name, found)
+        if is_compiled(name) and name not in known and not _names(name, told) and not _has_told(name, found)
     ]
     if unknown:
         title = f"Not checked, because envkit has no data: {', '.join(unknown)}"
         places = "; ".join(subject_of(have.item_of(name)) for name in unknown)
-        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, places)
+        ways = dict.fromkeys(filter(None, map(where_to_look, unknown)))
+        remedy = Remedy(" ".join(ways)) if ways else None
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, places, remedy=remedy)
     for package in unknown_releases((one.package for one in have.items), matrix):
         title = f"Not checked: {package.name}{package.spec} is not a release that envkit knows"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(have.item_of(normalized(package.name))))
@@ -358,6 +361,11 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     elif not have.builds and not found and not have.contents.conda_cuda:
         title = "nothing in this file is known to use a GPU"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+
+
+def _names(name: str, told: str) -> bool:
+    """Whether titles name a package, with a version or as what a list has."""
+    return f"{name}=" in told or f" {name} from " in told
 
 
 def _tied(have: Chosen) -> Iterator[str]:

@@ -12,7 +12,15 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import no_release_runs
 from envkit.compat.package_wheels import place_of
 from envkit.compat.packages import requirement_of
-from envkit.compat.prebuilt_wheels import install_words, prebuilt_for, prebuilt_of, releases_of_torch, wheels_at
+from envkit.compat.prebuilt_wheels import (
+    install_words,
+    list_made_for,
+    prebuilt_for,
+    prebuilt_of,
+    prebuilt_sources,
+    releases_of_torch,
+    wheels_at,
+)
 from envkit.dockerfile.check_parts import finding
 from envkit.project.choose import Chosen
 from envkit.project.model import Item
@@ -28,7 +36,7 @@ _FRAMEWORK = "pytorch"
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
     """The wheel for the file's PyTorch, or which ones are known; None where none of the package is on record."""
     rows, every = prebuilt_of(package, spec), prebuilt_of(package, "")
-    torch, cuda = _torch_of(have)
+    torch, cuda = torch_of(have)
     if (
         not every
         or torch is None
@@ -84,7 +92,7 @@ def _compiled(row: PrebuiltWheels, package: str, spec: str, query: Query) -> Rem
     )
 
 
-def _torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
+def torch_of(have: Chosen) -> tuple[Version | None, Version | None]:
     """The file's PyTorch and its CUDA, where that is known; neither of one that is wanted for the CPU."""
     build = torch_in(have)
     if build is not None:
@@ -116,10 +124,59 @@ def prebuilt_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             Status.FAIL,
             f"the wheels of {name}{spec} that the file takes are for {made}, but it installs {installed}",
             subject_of(one),
-            impact="The import of what they contain fails with an undefined symbol.",
+            impact=f"The import of what they contain fails with an undefined symbol.{_none_for(name, spec, build)}",
             remedy=prebuilt_remedy(name, spec, have, query) or Remedy(f"Use a list of wheels for {installed}."),
             sources=rows[-1].sources,
         )
+
+
+def _none_for(package: str, spec: str, build: FrameworkBuild) -> str:
+    """That no wheel of a release is on record for a PyTorch, and what is left then; '' where there is one."""
+    rows = prebuilt_of(package, spec)
+    if any(build.version.starts_with(row.torch) for row in rows):
+        return ""
+    return (
+        f" No wheel of {package}{spec} is on record for PyTorch {build.version.release(2)}: to keep that, compile "
+        f"{package} with the nvcc of CUDA {build.cuda}."
+    )
+
+
+def list_findings(have: Chosen) -> Iterator[Finding]:
+    """The packages that the file takes from a list whose address names another PyTorch than the one it installs.
+
+    Lists whose wheels are on record are judged by those.
+    """
+    build = torch_in(have)
+    for one in have.items if build is not None and build.cuda is not None else ():
+        made = _list_of(one)
+        if build is None or build.cuda is None or made is None or listed_wheels(one):
+            continue
+        name, (torch, cuda) = normalized(one.package.name), made
+        wanted, meant = f"PyTorch {torch} with CUDA {cuda}", f"PyTorch {build.version} for CUDA {build.cuda}"
+        if not build.version.starts_with(torch) or build.cuda.major != cuda.major:
+            yield finding(
+                faults.REQUIREMENTS_CLASH,
+                Status.FAIL,
+                f"the list that the file takes {name} from is for {wanted}, but it installs {meant}",
+                subject_of(one),
+                impact="The import of what its wheels contain fails with an undefined symbol or a missing library.",
+                remedy=Remedy(f"Use the list for PyTorch {build.version.release(2)} and CUDA {build.cuda}."),
+                sources=prebuilt_sources(name, ""),
+            )
+            continue
+        title = (
+            f"Not checked: {name}{one.package.spec}: its list is the one for {wanted}, which fits {meant}, but whether "
+            "it has this release is not known"
+        )
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(one), sources=prebuilt_sources(name, ""))
+
+
+def _list_of(one: Item) -> tuple[Version, Version] | None:
+    """The PyTorch and the CUDA of the list that a package is taken from; None where no list or several are named."""
+    name = normalized(one.package.name)
+    places = f"{one.package.places.index} {one.package.places.more}".split()
+    found = {made for place in places if (made := list_made_for(place, name)) is not None}
+    return found.pop() if len(found) == 1 else None
 
 
 def listed_wheels(one: Item) -> tuple[PrebuiltWheels, ...]:

@@ -259,7 +259,11 @@ def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     """That PyTorch warns of a GPU that is newer than all that it has code for, though code for its kind runs on it."""
     capability = gpu.compute_capability
     builds = [build for build in one.wanted if build.sass and build.cuda is not None]
-    fit = [build for build in builds if code_match(capability, build.sass, build.ptx) in _RUNS]
+    fit = [
+        build
+        for build in builds
+        if code_match(capability, build.sass, build.ptx) in _RUNS and not cudnn_rules_out(capability, build, one.tables)
+    ]
     newest = max((code for build in fit for code in build.sass or ()), default=None, key=lambda code: code.numbers)
     if one.framework.name != _WARNS or one.exact is None or newest is None or newest.numbers >= capability.numbers:
         return

@@ -33,6 +33,7 @@ _GUIDES = {
     "tensorflow": "https://docs.nvidia.com/deeplearning/frameworks/install-tf-jetson-platform/index.html",
 }
 _IN_JETPACK = "tensorrt"
+_FIRST_WITH_COMPAT = 5  # JetPack major for which NVIDIA has cuda-compat packages
 _CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
 
 
@@ -69,6 +70,33 @@ def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
         system = knowledge.tables.operating_system(row.os_id) if row.os_id else None
         parts += [f"{system.title} with Python {system.default_python}"] if system else []
         yield f"JetPack {row.jetpack} (L4T {row.l4t}) has {series(parts)}"
+
+
+def _asked_cuda(request: Request) -> Iterator[str]:
+    """Which JetPack has the CUDA that is asked for, and what the drivers of older ones do about it."""
+    asked = request.cuda.exact if request.cuda is not None else None
+    if asked is None:
+        return
+    boards = {gpu.compute_capability for gpu in request.gpus}
+    rows = [row for row in read(JetPack) if row.cuda is not None and boards <= set(row.compute_capabilities)]
+    having = [row for row in rows if row.cuda is not None and row.cuda.starts_with(asked)]
+    wheels = [row for one in request.frameworks for row in read(JetsonWheel) if row.framework == one.name]
+    for row in having[-1:]:
+        before = [one.first_l4t for one in wheels if one.l4t == row.l4t.major]
+        least = min(before, default=None)
+        told = f"CUDA {asked} is that of JetPack {row.jetpack} (L4T {row.l4t})"
+        if least is not None and row.l4t < least:
+            told += f"; the wheels on record for L4T {row.l4t.major} need L4T {least} or newer: flash that"
+        yield told
+    newest = {row.jetpack.major: row for row in rows if row.released}
+    for major, row in newest.items():
+        if row.cuda is None or row.cuda.release(2) >= asked.release(2):
+            continue
+        compat = (
+            f"runs only with the package cuda-compat-{asked.major}-{asked.minor} for Jetson, first in LD_LIBRARY_PATH"
+        )
+        does = compat if major >= _FIRST_WITH_COMPAT else "does not run there"
+        yield f"the driver of JetPack {major} is one for CUDA {row.cuda}: CUDA {asked} {does}"
 
 
 def _wheels(request: Request) -> Iterator[str]:
@@ -177,7 +205,7 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
         gpu, verdict = refused
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
     images = _images(request) if request.container else ()
-    notes = (*images, _FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
+    notes = (*images, _FROM_JETPACK, *_asked_cuda(request), *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
         ways = (*other_ways(Query(request, knowledge)), *ways_of_companions(request))
         notes = (*_wheels(request), *_python(request), *_cudnn(request, knowledge), *ways, *notes)

@@ -28,6 +28,9 @@ def unknown_framework(name: str, words: RequestWords, matrix: Matrix, facts: Ite
         return UnknownFramework(unknown.message, unknown.hint)
     from envkit.solver.not_covered_facts import named_in
 
+    broken = tuple(_broken(row, name, words))
+    if broken:
+        return UnknownFramework(f"--framework: envkit has no versions of {name} ({row.title}).", " ".join(broken))
     look = _for_request(row.look, words)
     there = any(matrix.framework(named_in(text)[0]) for text in words.frameworks)
     hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead and not there else ""
@@ -41,6 +44,17 @@ def unknown_framework(name: str, words: RequestWords, matrix: Matrix, facts: Ite
     unknown = UnknownFramework(f"--framework: envkit has no versions of {name} ({row.title}).", told + hint)
     unknown.runs_on = row.instead
     return unknown
+
+
+def _broken(row: NotCovered, name: str, words: RequestWords) -> Iterator[str]:
+    """Why no release of it works with the CUDA of a request, so that no plan helps, and what does."""
+    from envkit.compat.package_breaks import package_breaks
+    from envkit.solver.not_covered_facts import named_in
+    from envkit.solver.software_notes import cuda_of
+
+    cuda = cuda_of(words)
+    for verdict, instead in package_breaks(*named_in(name), {"cuda": (f"CUDA {cuda}", cuda)}) if cuda else ():
+        yield f"{verdict.detail.replace(named_in(name)[0], row.title, 1)}. {instead}"
 
 
 def _for_request(look: str, words: RequestWords) -> str:
@@ -102,6 +116,12 @@ def refuse_system(text: str) -> None:
 def is_compiled(name: str) -> bool:
     """True for software that is not covered, and holds code for GPUs of its own."""
     return any(row.compiled for row in _rows("framework", name))
+
+
+def where_to_look(name: str) -> str:
+    """What is known of such software, as a sentence that names it; '' for nothing."""
+    row = next((row for row in _rows("framework", name) if row.look), None)
+    return f"{row.title[0].upper()}{row.title[1:]}: {row.look}." if row is not None else ""
 
 
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:

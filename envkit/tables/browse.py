@@ -35,6 +35,7 @@ HEADERS = {
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
     "newest_cuda": "newest CUDA", "oldest_gpu": "lowest CC", "multi_gpu": "multi-GPU", "pythons": "Python",
     "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
+    "visual_studio": "VS",
 }  # fmt: skip
 _NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
@@ -61,13 +62,13 @@ class Listing:
 _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "toolkits": (
         "CUDA toolkits",
-        ("version", "release_date", "minimum_driver", "minor_compatibility_driver", "minimum_windows_driver",
-         "min_compute_capability", "max_compute_capability", "gcc_max"),
+        ("version", "minimum_driver", "minimum_windows_driver", "gcc_max", "min_compute_capability",
+         "max_compute_capability", "minor_compatibility_driver", "release_date"),
     ),
     "runfiles": ("CUDA installers", ("cuda", "architecture", "kind", "order", "name", "sha256")),
     "driver_branches": (
         "Driver branches",
-        ("branch", "kind", "first_version", "last_version", "driver_cuda_version", "end_of_life", "families"),
+        ("branch", "last_version", "driver_cuda_version", "families", "end_of_life", "kind", "first_version"),
     ),
     "gpus": (
         "GPUs",

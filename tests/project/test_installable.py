@@ -217,8 +217,16 @@ def test_a_wheel_that_its_project_has_is_named_where_pip_would_compile(
 @pytest.mark.parametrize(
     ("lines", "target", "helps"),
     [
-        ("faiss-gpu-cu11", "--os windows --python 3.12", "Use WSL"),
-        ("faiss-gpu-cu12", "--os windows --python 3.11", "Use WSL"),
+        (
+            "faiss-gpu-cu11",
+            "--os windows --python 3.12",
+            "Use WSL, or leave it out on Windows (faiss-gpu-cu11; sys_platform != 'win32')",
+        ),
+        (
+            "faiss-gpu-cu12",
+            "--os windows --python 3.11",
+            "Use WSL, or leave it out on Windows (faiss-gpu-cu12; sys_platform != 'win32')",
+        ),
         ("faiss-gpu-cu12", "--python 3.11", None),
     ],
 )

@@ -151,14 +151,16 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("mig-enabled-no-instance",),
-    fix="Start one process per instance, each with CUDA_VISIBLE_DEVICES set to its UUID.",
+    fix="Start one process per instance, each with CUDA_VISIBLE_DEVICES set to its UUID; for one job on all "
+    "of the GPU, use a larger instance, or turn MIG off.",
     references=threads("pytorch/pytorch#95784", "pytorch/pytorch#131650"),
 )
 def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """With several MIG instances, each process selects its own by UUID.
 
     CUDA gives each process one instance. Any index in CUDA_VISIBLE_DEVICES selects the first one, so the others stay
-    idle; the MIG-GPU-… form of old drivers is no longer accepted.
+    idle; the MIG-GPU-… form of old drivers is no longer accepted. NCCL cannot combine instances of one GPU into one
+    training job: for that, use a larger instance, or whole GPUs with MIG off.
     """
     instances = [uuid for gpu in _divided(environment) for uuid in gpu.mig_instances or ()]
     variables = environment.variables.get() if environment.variables.known else {}
