@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.containers.jetson_wheels import jetson_vision
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import export, fixed
-from envkit.checks.engine.evidence import only_told
+from envkit.checks.engine.evidence import kind, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.messages import named, seen
@@ -39,7 +40,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.checks.frameworks.requirements import broken, machine
-from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -151,7 +152,8 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                     evidence,
                     title=f"{partner.name} {partner.version} does not match torch {torch.version}: {why}",
                     subject=python.prefix,
-                    remedy=companion_remedy(environment, matrix, python, torch, partner),
+                    remedy=_for_board(environment, matrix, partner)
+                    or companion_remedy(environment, matrix, python, torch, partner),
                 )
             elif why is None:
                 title = f"which {partner.name} belongs to torch {torch.version} is not known"
@@ -162,6 +164,12 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
         yield reported
     elif not looked:
         yield nothing_to_judge(environment, "torchvision or torchaudio")
+
+
+def _for_board(environment: Environment, matrix: Matrix, partner: Distribution) -> Remedy | None:
+    """For NVIDIA's own torch of a Jetson, next to which the wheels of the package index are no better."""
+    on_board = kind(environment) is MachineKind.JETSON
+    return jetson_vision(environment, matrix) if on_board and partner.name == "torchvision" else None
 
 
 def _torch_moved_on(

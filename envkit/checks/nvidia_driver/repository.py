@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import URL, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
@@ -25,6 +25,8 @@ _FOLDER = regex(
 )
 _ID = "repository-key-replaced"
 _REPOSITORIES = "https://developer.download.nvidia.com/compute/cuda/repos/"
+_OLDEST = f"{_REPOSITORIES}ubuntu1604/x86_64"
+_OLD_ID = "NO_PUBKEY F60F4B3D7FA2AF80"
 _OF_NVIDIA = regex(r"nvidia|cuda|cudnn|nccl")
 
 
@@ -49,6 +51,8 @@ def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
     folder = _FOLDER.search(said(environment, _ID))
     told = named(seen(environment, _ID, "detail-folder"), "folder")
     url = folder["url"] if folder is not None else f"{_REPOSITORIES}{told}" if told else ""
+    if _OLD_ID in said(environment, _ID):
+        return _old_key(environment, url)
     if url and seen(environment, _ID, "detail-image", "detail-image-step"):
         return _in_dockerfile(url)
     keyring = steps(environment, "keyring", url=url) if url else ()
@@ -62,6 +66,23 @@ def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
             fixed("grep -rn developer.download.nvidia /etc/apt/sources.list /etc/apt/sources.list.d"),
             *keyring,
         ),
+    )
+
+
+def _old_key(environment: Environment, url: str) -> Remedy:
+    """For a repository that is still signed with the key of before 2022, which this system lacks."""
+    key = f"{url or _OLDEST}/7fa2af80.pub"
+    if seen(environment, _ID, "detail-image", "detail-image-step"):
+        return Remedy(
+            "This repository is signed with NVIDIA's old key, 7FA2AF80, which the base image lacks. First build again "
+            "with --pull, since the base may have been published again with the key. If that does not help, add this "
+            f"line to the Dockerfile, right before the first apt-get update: RUN apt-key adv --fetch-keys {key}",
+            (fixed("docker build --pull ."),),
+        )
+    return Remedy(
+        "This repository is signed with NVIDIA's old key, 7FA2AF80, which this system lacks: add that key. NVIDIA's "
+        "newer repositories have another one, so remove the repository instead if nothing needs it.",
+        (run("sudo", "apt-key", "adv", "--fetch-keys", URL(key)), fixed("sudo apt-get update")),
     )
 
 
