@@ -186,7 +186,7 @@ _ABBREVIATED = {  # headers that say too little
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",
     "W": "power draw",
-    "VS": "Visual Studio that nvcc takes, 17.9 its last update",
+    "VS": "Visual Studio that nvcc takes, up to the last update named",
 }
 
 
