@@ -176,10 +176,11 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 
 _ABBREVIATED = {  # headers that say too little
     "CC": "compute capability",
+    "lowest CC": "lowest compute capability",
     "GB": "memory",
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",
-    "W": "power draw",
+    "W": "board power",
 }
 
 
@@ -193,6 +194,7 @@ def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequ
             for header in headers
             if header in _ABBREVIATED and header not in hidden
         ),
+        *_newest_for(headers, hidden),
         *(["? = unknown"] if "?" in marks else []),
         *([f"{' or '.join(none)} = none"] if none else []),
     ]
@@ -223,9 +225,10 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     count = f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"
     parts = [body, count if markdown else "\n".join(hang("", count, width or WIDTH))]
     if hidden:
+        chosen = "'A,B'" if any(" " in header for header in hidden) else "A,B"
         told = (
-            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns A,B`, or show all "
-            "of them with `--format csv`."
+            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns {chosen}`, or show "
+            "all of them with `--format csv`."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:

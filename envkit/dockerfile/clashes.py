@@ -151,7 +151,7 @@ def together(clash: Clash, packages: Iterable[Package] = ()) -> str:
         return _what_it_needs(clash, packages) or "Use releases that were built for each other."
     extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
     named = f"{clash.package.name}{extras}=={clash.release}"
-    return f"Use {named}, the newest release that matches the other requirements, or change those."
+    return f"Use {named}, the newest release that matches the other requirements, or change the other requirements."
 
 
 def _what_it_needs(clash: Clash, packages: Iterable[Package]) -> str:

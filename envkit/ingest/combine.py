@@ -42,7 +42,7 @@ _SAME = {  # facts that a told one repeats
 
 @record
 class Told:
-    """A clue with the words that name its place: `text line 12 (nvidia-smi)`."""
+    """A clue with the words that name its place: `input line 12 (nvidia-smi)`."""
 
     clue: Clue
     source: str
@@ -88,7 +88,7 @@ class _Printed:
 
 def _place(text: Text, offset: int) -> str:
     file, number = text.place(offset)
-    return f"{file or 'text'} line {number}"
+    return f"{file or 'input'} line {number}"
 
 
 def _cudnns(clues: Sequence[tuple[str, Clue]]) -> Iterator[tuple[str, Clue]]:

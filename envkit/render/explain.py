@@ -62,7 +62,8 @@ def _place(check: Check) -> list[str]:
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         which = "this check also fails" if len(check.explained_by) == 1 else "any of these checks also fails"
-        parts += _row("Causes", f"If {which}, it is the likely cause: {', '.join(check.explained_by)}")
+        told = f"If {which}, the problem that it reports is the likely cause"
+        parts += _row("Causes", f"{told}: {', '.join(check.explained_by)}")
     return parts
 
 

@@ -25,9 +25,9 @@ _OTHER_WORDS = {
 }
 HEADERS = {
     "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
-    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
+    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "Tensor Cores",
     "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
-    "newest_tensorflow": "TensorFlow", "archived_since": "retired",
+    "newest_tensorflow": "TensorFlow", "archived_since": "development ended",
     "min_compute_capability": "CC min", "max_compute_capability": "CC max",
     "minimum_driver": "driver", "minor_compatibility_driver": "driver (minor)",
     "minimum_windows_driver": "Windows driver",
