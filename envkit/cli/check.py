@@ -87,9 +87,9 @@ def check(
     """Check whether the packages that a project file requests will run on this machine, or with the given GPU and
     driver.
 
-    Reads requirements.txt, pyproject.toml, lock files (uv, Poetry, PDM, pylock,
-    Pipenv, conda-lock, pixi), environment.yml, pixi.toml, setup.py, setup.cfg,
-    and Dockerfiles. Does not execute any of them.
+    Reads requirements.txt, pyproject.toml, Pipfile, lock files (uv, Poetry, PDM,
+    pylock, Pipenv, conda-lock, pixi), environment.yml, pixi.toml, setup.py,
+    setup.cfg, and Dockerfiles. Does not execute any of them.
     """
     from envkit.api.project import project_report
     from envkit.host.limits import limited

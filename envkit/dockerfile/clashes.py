@@ -37,7 +37,7 @@ class Clash:
     """A package that does not go with its neighbors, and why.
 
     `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known.
-    `needs`: what it requires of a neighbor, '' where that is not known.
+    `needs`: what it requires of a neighbor, '' where that is not known. `apart`: the two are in separate commands.
     """
 
     package: Package
@@ -45,6 +45,7 @@ class Clash:
     breaks: bool
     release: str
     needs: str = ""
+    apart: bool = False
 
 
 def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator[Clash]:

@@ -44,7 +44,7 @@ def explanation(check: Check | ImageFault) -> str:
     parts = [check.id, "=" * len(check.id), ""]
     parts += _row("Problem", check.title)
     expected, *more = [" ".join(paragraph.split()) for paragraph in check.doc.split("\n\n")]
-    parts += [*_row("Expected", expected), ""]
+    parts += [*_row("Expected", expected.removesuffix(".")), ""]
     for paragraph in more:
         parts += [*textwrap.wrap(paragraph, 80, break_on_hyphens=False), ""]
     parts += _place(check) if isinstance(check, Check) else _row("Reads", FILES[check.id.partition(".")[0]])

@@ -87,12 +87,17 @@ def answered_by_call(environment: Environment, api: str, *names: str) -> tuple[E
     wanted = {row.code: row.name for row in error_codes().values() if row.api == api and row.name in names}
     calls = {"nvml": ("nvml", "nvidia_smi"), "cuda": ("cuda_init",)}[api]
     shown = [
-        known(environment, f"driver.{call}", f"{result.code} {wanted[result.code]}: {result.text}".strip(": "))
+        known(environment, f"driver.{call}", _said(environment, result, wanted[result.code]))
         for call in calls
         for result in [_result(getattr(environment.driver, call))]
         if result is not None and result.code in wanted
     ]
     return tuple({(item.value, item.source): item for item in shown}.values())  # one line of a text tells of both
+
+
+def _said(environment: Environment, result: CallResult, name: str) -> str:
+    """An error as a text has it, or with the code that a call returned."""
+    return result.text if environment.pasted and result.text else f"{result.code} {name}: {result.text}".strip(": ")
 
 
 def mismatch(environment: Environment) -> tuple[Evidence, ...]:
