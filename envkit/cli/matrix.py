@@ -177,6 +177,7 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 _ABBREVIATED = {  # headers that say too little
     "CC": "compute capability",
     "lowest CC": "lowest compute capability",
+    "ended": "when development ended",
     "GB": "memory",
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",

@@ -59,7 +59,7 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     _add(facts, "variables", _variables(told))
     _add(facts, "pythons", python_environments(text, [(entry.clue, entry.source) for entry in told]))
     _drop_contradictions(facts, told)
-    facts["messages"] = found(tuple(messages), "text")
+    facts["messages"] = found(tuple(messages), "input")
     return with_facts(Environment(origin=PASTED), facts)
 
 

@@ -226,8 +226,8 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
     for item in cpu:
         evidence = [
             item.evidence("version", item.framework.version) if item in plain else item.evidence("cuda", "none"),
-            known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
             *([known(environment, "system.architecture")] if fault is _ON_AARCH64 else []),
+            known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
         fix = by_conda(environment, matrix, item) or replacement(
             environment, matrix, item, "Replace it with a CUDA build."

@@ -122,8 +122,8 @@ _NO_COUNTERS = Fault(
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
     fix="Reboot, or reload the modules while no program is using the GPU. If the module on disk has a different "
-    "version, reinstall the driver packages in one version first. Then hold or lock them at that version (apt-mark hold or dnf "
-    "versionlock).",
+    "version, reinstall the driver packages in one version first. Then hold or lock them at that version (apt-mark "
+    "hold or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
