@@ -55,7 +55,7 @@ class RequestError(EnvkitError):
         cls, option: str, value: str, valid: Iterable[str], listing: str = "", *, kind: str = "value"
     ) -> RequestError:
         """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
-        told = f"Run `{listing}` for the list." if listing else ""
+        told = f"Run `{listing}` to list the valid values." if listing else ""
         shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
         return cls(f"{option}: unknown {kind} {shown!r}.", f"{did_you_mean(value, valid)} {told}".strip())
 

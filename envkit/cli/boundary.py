@@ -59,7 +59,7 @@ def _usage(error: click.ClickException) -> int:
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "envkit"
     words = _usage_words(error)
     words = words if words.endswith((".", "?")) else f"{words}."
-    complain(f"{where}: {words} Run `{where} --help` for the options.")
+    complain(f"{where}: {words} Run `{where} --help` to list the options.")
     return error.exit_code
 
 

@@ -34,7 +34,7 @@ Examples:
     multiple=True,
     metavar="NAME_OR_CC",
     shell_complete=complete_gpu,
-    help="GPU that the project must run on, e.g. 'GeForce RTX 5090' or 8.6. Repeatable.",
+    help="GPU (name or compute capability) that the project must run on, e.g. 'GeForce RTX 5090' or 8.6. Repeatable.",
 )
 @click.option("--driver", metavar="VERSION", help="Driver that the project must run with, e.g. 550.54.15.")
 @click.option("--os", "os_id", metavar="ID", shell_complete=complete_os, help="Target OS, e.g. ubuntu22.04 or windows.")
@@ -51,13 +51,14 @@ Examples:
     show_default=True,
     metavar="this|any|PATH",
     shell_complete=complete_target,
-    help="What to check for: this machine, any machine, or a capture.",
+    help="Target to check against: this machine, any machine, or the machine described by the capture or report at "
+    "PATH.",
 )
 @click.option("--extra", "extras", multiple=True, metavar="NAME", help="Also check this extra. Repeatable.")
 @click.option(
     "--fix",
     is_flag=True,
-    help=("Print the smallest change that makes the file work on the target; with -o, the changed file."),
+    help="Print the smallest change that makes the file work on the target; with -o, write the changed file instead.",
 )
 @fail_on_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
@@ -83,11 +84,12 @@ def check(
     form: str | None,
     output: str | None,
 ) -> int:
-    """Check whether what a project file installs runs on this machine, or with the given GPU and driver.
+    """Check whether the packages that a project file requests will run on this machine, or with the given GPU and
+    driver.
 
-    Reads requirements.txt, pyproject.toml, lock files (uv, Poetry, PDM, pylock,
-    Pipfile, conda-lock, pixi), environment.yml, pixi.toml, setup.py, setup.cfg,
-    and Dockerfiles. Does not execute any of them.
+    Reads requirements.txt, pyproject.toml, Pipfile, lock files (uv, Poetry, PDM,
+    pylock, Pipenv, conda-lock, pixi), environment.yml, pixi.toml, setup.py,
+    setup.cfg, and Dockerfiles. Does not execute any of them.
     """
     from envkit.api.project import project_report
     from envkit.host.limits import limited

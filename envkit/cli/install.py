@@ -79,26 +79,30 @@ Examples:
     help="Always install, or never install, the CUDA toolkit. With --no-toolkit, a framework that needs one uses "
     "the toolkit already on the machine.",
 )
-@click.option("--symlink/--no-symlink", default=True, help="Create the /usr/local/cuda symlink if it does not exist.")
+@click.option(
+    "--symlink/--no-symlink",
+    default=True,
+    help="Create, or do not create, the /usr/local/cuda symlink if it does not exist. [default: create]",
+)
 @click.option(
     "--components",
     metavar="NAME,...",
     callback=names_of_list,
     shell_complete=complete_components,
-    help="Install only these parts of the toolkit (CUDA 11.8 and newer), e.g. nvcc,cudart,cublas, and whatever they "
-    "depend on.",
+    help="Install only these parts of the toolkit and their dependencies (CUDA 11.8 and newer), e.g. "
+    "nvcc,cudart,cublas.",
 )
 @click.option("--samples", is_flag=True, help="Also install the CUDA samples, for releases that include them.")
 @click.option(
     "--env", "env_dir", metavar="DIR", help="Virtual environment directory. [default: /opt/envkit/NAME-VERSION-cuXYZ]"
 )
 @click.option(
-    "--modules", metavar="DIR", help="Also write module files for Environment Modules and Lmod into this directory."
+    "--modules", metavar="DIR", help="Also write modulefiles for Environment Modules and Lmod to this directory."
 )
 @click.option(
     "--accept-eula/--no-accept-eula",
     default=True,
-    help="Accept NVIDIA's EULA in the script (default), or let the script prompt for it.",
+    help="Accept NVIDIA's EULA in the script (default), or have the script ask you to accept it.",
 )
 @click.option(
     "--accept-unverified",
@@ -108,7 +112,7 @@ Examples:
 @click.option(
     "--allow-http",
     is_flag=True,
-    help="Allow mirrors and addresses over plain HTTP; Python packages from them are not verified.",
+    help="Allow plain-HTTP mirrors and URLs; Python packages from them are not verified.",
 )
 @click.option(
     "--format",
@@ -119,13 +123,18 @@ Examples:
     help="The plain script, or a file for a tool that sets up many machines: cloud-init user data, an Ansible "
     "playbook, a Packer template, or a %post section for a kickstart file.",
 )
-@click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
-@click.option("--yes", is_flag=True, help="With --run: do not ask.")
+@click.option(
+    "--run",
+    "run_here",
+    is_flag=True,
+    help="Run the script on this machine after showing the plan and asking for confirmation.",
+)
+@click.option("--yes", is_flag=True, help="With --run: do not ask for confirmation.")
 @click.option(
     "--bundle",
     metavar="DIR",
-    help="Download the script's files and Python packages into DIR for the script's --offline DIR. System packages and "
-    "driver packages are not included.",
+    help="Download the script's files and Python packages into DIR, for use with the script's --offline DIR option. "
+    "System packages and driver packages are not included.",
 )
 def install(**given: Any) -> int:
     """Print an unattended install script (bash) for the chosen versions; --run executes it.
@@ -134,9 +143,9 @@ def install(**given: Any) -> int:
     Only the script goes to stdout; the plan goes to stderr. The script is
     plain bash, needs no Python, is idempotent and resumable, and supports
     --verify-only and --rollback. "bash install.sh --help" lists its options.
-    With --os windows, it is a PowerShell script, or an explanation of why
-    to use WSL 2.
-    Jetson: run "sudo apt-get update && sudo apt-get install nvidia-jetpack".
+    With --os windows, the output is a PowerShell script or, if that is not
+    possible, an explanation of why you should use WSL 2. On Jetson, run
+    "sudo apt-get update && sudo apt-get install nvidia-jetpack" instead.
     """
     from envkit.install.plan import script_plan
     from envkit.solver.model import NoPlan

@@ -182,17 +182,31 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 
 _ABBREVIATED = {  # headers that say too little
     "CC": "compute capability",
+    "lowest CC": "lowest compute capability",
+    "ended": "when development ended",
     "GB": "memory",
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",
-    "W": "power draw",
+    "W": "board power",
     "VS": "Visual Studio that nvcc takes, up to the last update named",
 }
 
 
-def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
-    """What the marks in the cells mean, of those that are printed."""
-    marks = {cell for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden}
+_NEWEST_FOR_GPU = ("last_cuda", "newest_pytorch", "newest_tensorflow")
+_ENDED = "archived_since"
+
+
+def _legend(names: Sequence[str], lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequence[str]) -> str:
+    """What the headers and the marks in the cells mean, of those that are printed."""
+    cells = [
+        (cell, header) for line in lines for cell, header in zip(line, headers, strict=True) if header not in hidden
+    ]
+    from envkit.tables.browse import header_of
+
+    marks = {cell for cell, _ in cells}
+    shown = [name for name in names if header_of(name) not in hidden]
+    newest = [header_of(name) for name in shown if name in _NEWEST_FOR_GPU]
+    developed = {header for cell, header in cells if cell in ("", "-")} == {header_of(_ENDED)}
     none = [word for mark, word in (("", "blank"), ("-", "-")) if mark in marks]
     meanings = [
         *(
@@ -200,8 +214,9 @@ def _legend(lines: Iterable[Sequence[str]], headers: Sequence[str], hidden: Sequ
             for header in headers
             if header in _ABBREVIATED and header not in hidden
         ),
+        *([f"{', '.join(newest)} = newest version that supports the GPU"] if newest else []),
         *(["? = unknown"] if "?" in marks else []),
-        *([f"{' or '.join(none)} = none"] if none else []),
+        *([f"{' or '.join(none)} = {'still developed' if developed else 'none'}"] if none else []),
     ]
     return f" ({'; '.join(meanings)})" if meanings else ""
 
@@ -227,12 +242,13 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     width = table_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
     hidden = [] if markdown else left_out(headers, lines, width)
-    count = f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(lines, headers, hidden)}"
+    count = f"{table.title}: {len(rows)} of {len(table.rows)} rows{_legend(names, lines, headers, hidden)}"
     parts = [body, count if markdown else "\n".join(hang("", count, width or WIDTH))]
     if hidden:
+        chosen = "'A,B'" if any(" " in header for header in hidden) else "A,B"
         told = (
-            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns A,B`, or show all "
-            "of them with `--format csv`."
+            f"{len(hidden)} columns do not fit: {', '.join(hidden)}. Choose columns with `--columns {chosen}`, or show "
+            "all of them with `--format csv`."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:

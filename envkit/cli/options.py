@@ -72,14 +72,15 @@ _OPTIONS = [
         shell_complete=complete_os,
         help="Target OS, e.g. ubuntu22.04, rockylinux9, windows, or wsl.",
     ),
-    click.option("--arch", type=Architecture(ARCHITECTURES), help="CPU architecture. [default: this machine's]"),
+    click.option("--arch", type=Architecture(ARCHITECTURES), help="CPU architecture. [default: the target's]"),
     click.option(
         "--gpu",
         "gpus",
         multiple=True,
         metavar="NAME_OR_CC",
         shell_complete=complete_gpu,
-        help="GPU, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must work on every GPU given.",
+        help="GPU name or compute capability, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must "
+        "work on every GPU given.",
     ),
     click.option("--driver", metavar="VERSION", help="Driver version that the plan must work with, e.g. 550.54.15."),
     click.option(
@@ -102,8 +103,8 @@ _OPTIONS = [
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL set the package mirrors in container images; "
-        "install scripts do not change the machine's mirrors. Repeatable.",
+        help="Use a mirror for a download host. apt=URL and yum=URL apply only to container images: install scripts "
+        "do not change the machine's package mirrors. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

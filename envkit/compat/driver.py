@@ -143,7 +143,8 @@ def driver_runs_cuda(
 def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, data_center: bool) -> str:
     cuda, native, minor = floors.cuda, floors.native, floors.minor_version
     if level is DriverVerdict.NATIVE:
-        return f"driver {driver} supports CUDA {cuda} natively (native support needs {native} or newer)"
+        older = f"; CUDA {cuda} also runs on {minor} or newer with minor-version compatibility" if minor else ""
+        return f"driver {driver} supports CUDA {cuda} natively (native support needs {native} or newer{older})"
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "

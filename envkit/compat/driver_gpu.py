@@ -47,8 +47,8 @@ def gpu_on_driver(
     first = _first_cuda_above(compute_capability, row, tables)
     if first is not None and row is not None:
         detail = (
-            f"driver branch {number} does not support {label}: it reports CUDA {row.driver_cuda_version}, "
-            f"but this GPU needs CUDA {first} or newer"
+            f"driver branch {number} does not support {label}; the branch supports CUDA up to "
+            f"{row.driver_cuda_version}, but this GPU needs CUDA {first} or newer"
         )
         keys = (*row.sources, *(key for toolkit in toolkits_of(first, tables)[:1] for key in toolkit.sources))
         return Verdict("gpu-on-driver", "fail", detail, tuple(dict.fromkeys(keys)))

@@ -80,16 +80,19 @@ def gpu_runs_build(
             sources = (*build.sources, *known.sources)
             told = f"{title} {known.how.replace('{gpu}', label)}"
             return Verdict("gpu-runs-build", "ok" if known.runs else "fail", told, tuple(dict.fromkeys(sources)))
-    status, reason = _build_reason(match, label, build, driver_verdict)
+    status, reason = _build_reason(gpu, match, label, build, driver_verdict)
     return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
 
 
-def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str) -> tuple[str, str]:
+def _build_reason(
+    gpu: ComputeCapability, match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str
+) -> tuple[str, str]:
     held = series([target.sm for target in build.sass or ()])
     if match is CodeMatch.NATIVE:
         return "ok", f"has binary kernels for {label}"
     if match is CodeMatch.BINARY:
-        return "ok", f"has binary kernels ({held}) that run on {label}"
+        run = series([one.sm for one in build.sass or () if _sass_match(gpu, (one,)) is not CodeMatch.NONE])
+        return "ok", f"has binary kernels ({run}) that run on {label}"
     if match is CodeMatch.UNKNOWN:
         return "unknown", f"may or may not have kernels for {label}: its architecture list is not known"
     if match is CodeMatch.JIT:

@@ -173,6 +173,10 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
         )
 
 
+_REFUSED = "pip reports a conflict and stops."
+_REPLACED = "The later command replaces packages that the earlier one installed."
+
+
 def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
     """The packages that do not go together; those of two commands replace each other."""
     for clash in apart:
@@ -182,8 +186,7 @@ def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
             Status.FAIL if clash.breaks else Status.WARN,
             clash.verdict.detail,
             package_subject(package),
-            impact="If both are in one pip command, pip reports a conflict and stops; in separate commands, the later "
-            "one replaces packages that the earlier one installed.",
+            impact=_REPLACED if clash.apart else _REFUSED,
             remedy=Remedy(together(clash)),
             sources=clash.verdict.sources,
         )

@@ -23,6 +23,7 @@ from envkit.compat.software import (
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
+from envkit.dockerfile.common_python import newest_for_all
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
 from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
@@ -133,7 +134,8 @@ def _build(
             title = f"which release of {build.framework} pip takes for Python {wanted.python.release(2)} is not known"
             yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
             return
-        fix = f"Use a supported Python version, such as {build.pythons[-1]}, or generate a Dockerfile that does:"
+        best = newest_for_all(found.packages, found.base.architecture, build.pythons) or build.pythons[-1]
+        fix = f"Use a supported Python version, such as {best}, or generate a Dockerfile that does:"
         yield from_verdict(
             faults.PYTHON_WITHOUT_PACKAGE,
             verdict,

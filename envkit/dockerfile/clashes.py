@@ -37,7 +37,7 @@ class Clash:
     """A package that does not go with its neighbors, and why.
 
     `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known.
-    `needs`: what it requires of a neighbor, '' where that is not known.
+    `needs`: what it requires of a neighbor, '' where that is not known. `apart`: the two are in separate commands.
     """
 
     package: Package
@@ -45,6 +45,7 @@ class Clash:
     breaks: bool
     release: str
     needs: str = ""
+    apart: bool = False
 
 
 def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator[Clash]:
@@ -74,7 +75,8 @@ def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
         built = [other for other in packages if normalized(other.name) in TIED_TO_TORCH and other.command < one.command]
-        yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs, needs))
+        release = _release_beside(latest, specs, needs)
+        yield Clash(latest, verdict, latest is one and bool(built), release, apart=True)
 
 
 def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
@@ -151,7 +153,7 @@ def together(clash: Clash, packages: Iterable[Package] = ()) -> str:
         return _what_it_needs(clash, packages) or "Use releases that were built for each other."
     extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
     named = f"{clash.package.name}{extras}=={clash.release}"
-    return f"Use {named}, the newest release that matches the other requirements, or change those."
+    return f"Use {named}, the newest release that fits, or change the other requirements."
 
 
 def _what_it_needs(clash: Clash, packages: Iterable[Package]) -> str:

@@ -74,7 +74,7 @@ def start_unread(stages: Sequence[BuildStage]) -> Iterator[Finding]:
                 "Ubuntu provides python3 but not python, and nothing in this file installs python",
                 subject_of(part.line, part.keyword),
                 impact="The container exits immediately: python is not found.",
-                fix="Use python3, or install python-is-python3.",
+                fix="Use python3 (install it if the image does not have it), or install python-is-python3.",
                 sources=("distribution-packages",),
             )
         elif part is not None and alone:

@@ -110,7 +110,7 @@ def _started(part: Instruction) -> str:
 def _told(row: AbsentProgram, ground: Ground, subject: str, impact: str) -> Finding:
     way = f"Install {row.package} with apt-get first." if row.package else f"Install {row.program} with pip first."
     if row.program == _PYTHON and ground.has_apt:
-        way = "Use python3, or install python-is-python3."
+        way = "Use python3 (install it if the image does not have it), or install python-is-python3."
     return stop(
         faults.PROGRAM_MISSING,
         f"the image has no {row.program}, and nothing in this file installs it",

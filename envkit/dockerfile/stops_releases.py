@@ -13,6 +13,7 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.package_wheels import package_has_wheel, wheels_of
 from envkit.dockerfile.check_parts import package_subject, stop
+from envkit.dockerfile.common_python import newest_for_all, takes
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.tables.build_tools import GoneRelease
@@ -57,10 +58,22 @@ def _first(step: Step, ground: Ground, judged: set[str]) -> Iterator[Finding]:
                 verdict.detail,
                 package_subject(package),
                 impact="The build stops with 'No matching distribution found'.",
-                fix=f"Use a different Python version, or a {package.name} release that supports Python {python}.",
+                fix=_other_python(package, ground, python),
                 sources=verdict.sources,
             )
             return
+
+
+def _other_python(package: Package, ground: Ground, python: Version) -> str:
+    """A Python for all that the file pins; another release of the package helps only where the rest takes this one."""
+    packages = [one for step in ground.steps for one in step.packages]
+    architecture = ground.base.architecture
+    best = newest_for_all(packages, architecture)
+    way = f"Use a different Python version{f', such as {best}' if best is not None else ''}"
+    rest = (one for one in packages if one.spec and normalized(one.name) != normalized(package.name))
+    if not all(takes(one, architecture, python.release(2)) for one in rest):
+        return f"{way}."
+    return f"{way}, or a {package.name} release that supports Python {python}."
 
 
 def release_gone(ground: Ground) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ _INSTALL = {
     "yum": "yum install -y",
     "zypper": "zypper --non-interactive install -y --no-recommends",
 }
-_WHY = "Distribution packages are not pinned: the archives keep only the newest build of each version."
+_WHY = "Distribution packages are not pinned: the archives keep only the newest version of each package."
 # Where the archives of Ubuntu and Debian are named, in sources.list and in the newer .sources files.
 _APT_ARCHIVE = r"https?://([a-z0-9.-]*archive|security|ports|deb)\.(ubuntu|debian)\.[a-z]+/[a-z-]+/?"
 # Whose repository NVIDIA's images have next to the distribution's own: no mirror of that one holds it.

@@ -42,7 +42,7 @@ _SAME = {  # facts that a told one repeats
 
 @record
 class Told:
-    """A clue with the words that name its place: `text line 12 (nvidia-smi)`."""
+    """A clue with the words that name its place: `input line 12 (nvidia-smi)`."""
 
     clue: Clue
     source: str
@@ -59,7 +59,7 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     _add(facts, "variables", _variables(told))
     _add(facts, "pythons", python_environments(text, [(entry.clue, entry.source) for entry in told]))
     _drop_contradictions(facts, told)
-    facts["messages"] = found(tuple(messages), "text")
+    facts["messages"] = found(tuple(messages), "input")
     return with_facts(Environment(origin=PASTED), facts)
 
 
@@ -88,7 +88,7 @@ class _Printed:
 
 def _place(text: Text, offset: int) -> str:
     file, number = text.place(offset)
-    return f"{file or 'text'} line {number}"
+    return f"{file or 'input'} line {number}"
 
 
 def _cudnns(clues: Sequence[tuple[str, Clue]]) -> Iterator[tuple[str, Clue]]:

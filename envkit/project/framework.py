@@ -29,6 +29,7 @@ from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, framework_title
 
 _TORCH = "torch"
@@ -91,8 +92,21 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
             return finding(
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
             )
-    remedy = Remedy(f"Install {needed} on the system, or use a release that includes {them}.")
+    bundled = _that_brings(build)
+    other_way = f", or request {bundled.package}, which installs {them} as wheels" if bundled is not None else ""
+    remedy = Remedy(f"Install {needed} on the system{other_way}.")
     return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, remedy=remedy, sources=build.sources)
+
+
+def _that_brings(build: FrameworkBuild) -> FrameworkBuild | None:
+    """The newest release of the same line that brings its CUDA through an extra, such as tensorflow[and-cuda]."""
+    rows = [
+        row
+        for row in read(FrameworkBuild, build.framework)
+        if row.bundles_cuda and not row.yanked and "[" in (row.package or "")
+        if row.version.release(2) == build.version.release(2) and row.cuda == build.cuda
+    ]
+    return max(rows, key=lambda row: (row.version, row.package), default=None)
 
 
 def _that_go_together(build: FrameworkBuild, other: FrameworkBuild, have: Chosen, query: Query) -> str:

@@ -44,7 +44,7 @@ def explanation(check: Check | ImageFault) -> str:
     parts = [check.id, "=" * len(check.id), ""]
     parts += _row("Problem", check.title)
     expected, *more = [" ".join(paragraph.split()) for paragraph in check.doc.split("\n\n")]
-    parts += [*_row("Expected", expected), ""]
+    parts += [*_row("Expected", expected.removesuffix(".")), ""]
     for paragraph in more:
         parts += [*textwrap.wrap(paragraph, 80, break_on_hyphens=False), ""]
     parts += _place(check) if isinstance(check, Check) else _row("Reads", FILES[check.id.partition(".")[0]])
@@ -62,7 +62,8 @@ def _place(check: Check) -> list[str]:
     parts += _row("Reads", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         which = "this check also fails" if len(check.explained_by) == 1 else "any of these checks also fails"
-        parts += _row("Causes", f"If {which}, it is the likely cause: {', '.join(check.explained_by)}")
+        told = f"If {which}, the problem that it reports is the likely cause"
+        parts += _row("Causes", f"{told}: {', '.join(check.explained_by)}")
     return parts
 
 

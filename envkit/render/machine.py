@@ -103,7 +103,7 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
     if not names and pci.known:
         names = [gpu.title for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
-        yield "no GPU on the PCI bus"
+        yield "no NVIDIA GPU on the PCI bus"
     for name in dict.fromkeys(filter(None, names)):  # a cut-off table may have a row without a name
         yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
 

@@ -245,13 +245,13 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     first, last = found[0][0], found[-1][1]
     if first != releases[0]:
         cudas = listed(build.cuda for build in known if build.version == first and runs(build))
-        yield f"the first {one.title} release with kernels for {gpu.called} is {first} (CUDA {cudas})"
+        yield f"the first {one.title} release with kernels that run on {gpu.called} is {first} (CUDA {cudas})"
     if last != releases[-1] and last < max(build.version for build in one.builds):
         newest = cuda_span(capability, tables)[1]
         until = f", with CUDA {newest} or older" if newest is not None else ""
         yield (
-            f"the last {one.title} release with kernels for {gpu.called} is {last}; to use a newer one, build it from "
-            f"source{until}"
+            f"the last {one.title} release with kernels that run on {gpu.called} is {last}; to use a newer one, build "
+            f"it from source{until}"
         )
 
 

@@ -57,7 +57,9 @@ def comparison(matrix: Matrix) -> tuple[FrameworkComparison, ...]:
                 multi_gpu=own.multi_gpu if own else None,
                 deployment=own.deployment if own else None,
                 last_release=last,
-                released=max((build.release_date for build in newest if build.release_date), default=None),
+                released=min(
+                    (build.release_date for build in newest if build.release_date), default=None
+                ),  # not of a rebuild
                 archived=framework.archived,
                 archived_since=(own.archived_since if own else None) if framework.archived else NONE,
                 newest_cuda=max((build.cuda for build in kept if build.cuda and not build.cpu_only), default=None),

@@ -25,13 +25,14 @@ _OTHER_WORDS = {
 }
 HEADERS = {
     "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
-    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
+    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "Tensor Cores",
     "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
-    "newest_tensorflow": "TensorFlow", "archived_since": "retired",
+    "newest_tensorflow": "TensorFlow", "archived_since": "ended",
     "min_compute_capability": "CC min", "max_compute_capability": "CC max",
     "minimum_driver": "driver", "minor_compatibility_driver": "driver (minor)",
     "minimum_windows_driver": "Windows driver",
-    "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
+    "release_date": "released",
+    "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
     "newest_cuda": "newest CUDA", "oldest_gpu": "lowest CC", "multi_gpu": "multi-GPU", "pythons": "Python",
     "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",

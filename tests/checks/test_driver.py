@@ -201,7 +201,7 @@ CASES = (
         "fail",
         "restart-is-enough",
         machine(driver(), driver__kernel_module=v("550.107.02")),
-        "if that fails, reboot",
+        "if the modules still cannot be unloaded, reboot",
     ),
     Case(
         MISMATCH,

@@ -125,7 +125,7 @@ _SHM = "NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12 to 9637892 bytes, e
         (
             "ModuleNotFoundError: No module named 'triton'\nWindows 11, torch 2.1.0+cu121\n",
             "not-built-for-windows",
-            ["has none for torch 2.1.0"],
+            ["has no series for torch 2.1.0"],
             ["pip install -U"],
         ),
         (

@@ -73,7 +73,7 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--mirror", "nonsense", "--framework", "pytorch"], "HOST=URL"),
         (["doctor", "--check", "driver-libary-mismatch"], "driver-library-mismatch"),
         (["doctor", "--check", "driver"], "mean driver-"),
-        (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` for the list"),
+        (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` to list the valid values"),
         (["doctor", "report.txt"], "envkit doctor --from report.txt"),
         (
             ["dockerfile", "--framework", "deepspeed"],
@@ -81,7 +81,7 @@ def test_mistyped_command_names_the_nearest() -> None:
         ),
         (["dockerfile", "--framework", "flash-attn"], "--framework pytorch"),
         (["resolve", "--framework", "openvino"], "software for Intel GPUs"),
-        (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` for the list"),
+        (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` to list the valid values"),
         (["resolve", "--gpu", "MI300X"], "'MI300X' is not an NVIDIA GPU (AMD)"),
         (["resolve", "--gpu", "Radeon RX 7900 XTX"], "is not an NVIDIA GPU (AMD)"),
         (["resolve", "--gpu", "Arc A770"], "is not an NVIDIA GPU (Intel)"),

@@ -32,7 +32,7 @@ def test_every_fact_says_its_line_and_format(case: Case) -> None:
         for name in type(section).__dataclass_fields__:
             observed = getattr(section, name)
             if observed.known:
-                assert observed.source.startswith("text line "), (name, observed)
+                assert observed.source.startswith("input line "), (name, observed)
                 assert 1 <= int(observed.source.split()[2]) <= lines
             else:
                 assert observed.problem in (Problem.NOT_LOOKED, Problem.ABSENT), (name, observed)

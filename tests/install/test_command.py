@@ -40,7 +40,7 @@ def test_a_gpu_that_cannot_run_it_is_refused_with_the_nearest_choices() -> None:
     done = envkit("install", *HERE, "--cuda", "9.0", "--framework", "pytorch", "--gpu", "9.0")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "No solution" in done.stderr and "Closest working alternatives" in done.stderr
+    assert "No solution" in done.stderr and "Working alternatives" in done.stderr
 
 
 def test_the_plan_as_json() -> None:

@@ -120,7 +120,7 @@ SYSTEM_CUDA = image_fault(
     doc="""No framework in the file depends on CUDA libraries that the file does not install.
 
     Otherwise, the system's CUDA and cuDNN must have the right version; envkit doctor checks them.""",
-    fix="Install the CUDA and cuDNN that the release was built for, or a release that includes them.",
+    fix="Install the CUDA and cuDNN that the release was built for, or request the extra that installs them.",
     references=(_COMPATIBILITY,),
 )
 MARKER_GAP = image_fault(

@@ -397,4 +397,4 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
     if reported := _SHADOWED.reported(environment, status=Status.FAIL):
         yield reported
     elif not found:
-        yield nothing_to_judge(environment, "framework with CUDA libraries")
+        yield nothing_to_judge(environment, "framework that bundles CUDA libraries")

@@ -244,4 +244,4 @@ def _opened_by_name(
     elif found:
         yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])
     else:
-        yield nothing_to_judge(environment, f"{title} with CUDA")
+        yield nothing_to_judge(environment, f"CUDA build of {title}")

@@ -191,7 +191,7 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     if said := seen(environment, _OTHER_CUDA.id, without="complaint-told-build"):  # that a build fails, not why
         yield _OTHER_CUDA.found(message_evidence(environment, said))
     elif not torch:
-        yield nothing_to_judge(environment, "PyTorch with CUDA")
+        yield nothing_to_judge(environment, "CUDA build of PyTorch")
     elif place is None:
         yield skip("there is no nvcc to compare", evidence=[known(environment, "nvcc")])
     else:

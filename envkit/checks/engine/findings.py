@@ -32,7 +32,7 @@ class Confidence(str, Enum):
     POSSIBLE = "possible"  # one of several, none of them much more frequent
 
 
-ONLY_TOLD = "only a program's error message can show this"  # why a check has no answer of its own
+ONLY_TOLD = "needs a matching error message from a program"  # why a check has no answer of its own
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 

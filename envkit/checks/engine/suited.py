@@ -149,8 +149,8 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
 def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
     if in_image(environment) or "container" in names:
         yield (
-            "A change inside a container is lost when the container is removed: to keep it, add it to the Dockerfile "
-            "as a RUN line."
+            "A change inside a container is lost when the container is removed; to keep it, add the command to the "
+            "Dockerfile as a RUN line."
         )
 
 

@@ -199,7 +199,7 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
     elif not outcomes and not found:
-        yield nothing_to_judge(environment, "framework with CUDA")
+        yield nothing_to_judge(environment, "CUDA-enabled framework")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
 

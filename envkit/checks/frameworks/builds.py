@@ -85,10 +85,9 @@ def replacement(
     by_conda = any(step.words[:1] == ("conda",) for step in commands)
     lost = " conda will also remove packages that depend on the removed ones." if by_conda else ""
     needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
-    moved = _moved(framework.title, release(found.framework.version), build)
-    return Remedy(
-        f"{why} {title} for CUDA {build.cuda} {_works(environment, matrix)}{needs}.{moved}{others}{lost}", commands
-    )
+    works = _works(environment, matrix)
+    moved = _moved(framework.title, release(found.framework.version), build, works)
+    return Remedy(f"{why} {title} for CUDA {build.cuda} {works}{needs}.{moved}{others}{lost}", commands)
 
 
 def _companions_beside(matrix: Matrix, found: Installed, choice: Choice) -> Iterator[Command]:
@@ -134,14 +133,14 @@ def _works(environment: Environment, matrix: Matrix) -> str:
     )
 
 
-def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
+def _moved(title: str, before: Version | None, build: FrameworkBuild, works: str) -> str:
     """A word on a change of release, which may break the program that uses the framework.
 
     A text that names only a line, such as 2.4, says nothing of the release in it: 2.4.1 is no change.
     """
     if before is None or build.version.starts_with(before):
         return ""
-    return f" No {before} build does, so this changes {title} from {before} to {build.version}."
+    return f" No build of {title} {before} {works}, so this changes {title} to {build.version}."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:
@@ -212,12 +211,13 @@ def fresh(
         return Remedy(why, (ask,))
     build = choice.builds[0]
     needs = _needs(choice, bare, driver_known=plan.request.driver is not None, windows=on_windows(environment))
-    advice = f"{why} {framework.title} {build.version} for CUDA {build.cuda} {_works(environment, matrix)}{needs}."
+    works = _works(environment, matrix)
+    advice = f"{why} {framework.title} {build.version} for CUDA {build.cuda} {works}{needs}."
     commands = anew(empty, choice)
     if any_python and choice.python:  # an environment of uv has no pip of its own
         commands = tuple(run("uv", *step.words[2:]) for step in commands)
         commands = (run("uv", "venv", "--python", VERSION(choice.python)), *commands)
-    return Remedy(f"{advice}{_moved(framework.title, version, build)}", commands)
+    return Remedy(f"{advice}{_moved(framework.title, version, build, works)}", commands)
 
 
 def _only_python(environment: Environment) -> PythonEnvironment | None:

@@ -201,7 +201,7 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
         yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
         return
     if not environment.system.architecture.known and not seen(environment, "cpu-wheel-on-aarch64"):
-        yield unknown("the machine's architecture is unknown")
+        yield unknown("it is not known which architecture the machine has")
         return
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     yield from _cpu_only(environment, matrix, _ON_AARCH64, messages)
@@ -226,6 +226,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
     for item in cpu:
         evidence = [
             item.evidence("version", item.framework.version) if item in plain else item.evidence("cuda", "none"),
+            *([known(environment, "system.architecture")] if fault is _ON_AARCH64 else []),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
         fix = by_conda(environment, matrix, item) or replacement(

@@ -106,7 +106,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if reported := _NUMPY.reported(environment, status=Status.WARN if _went_on(environment) else None):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "framework next to NumPy")
+        yield nothing_to_judge(environment, "framework that uses NumPy")
 
 
 def _went_on(environment: Environment) -> bool:

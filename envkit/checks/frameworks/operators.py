@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import FILE, PACKAGE, PYTHON, REQUIREMENT, fixed, run
@@ -184,7 +185,8 @@ _LITE = Fault(
 _NOT_FOR_WINDOWS = Fault(
     "not-built-for-windows",
     "A package has no GPU build for native Windows",
-    impact="No CUDA toolkit or variable changes that: the package contains code for Linux only.",
+    impact="The package contains Linux code only. Installing a CUDA toolkit or setting environment variables does not "
+    "help.",
     remedy=_for_windows,
 )
 _OTHER_ENGINE = Fault(
@@ -242,6 +244,8 @@ def not_built_for_windows(environment: Environment, matrix: Matrix) -> Iterator[
             title=f"bitsandbytes {early[0].version} has no library for Windows",
             status=Status.WARN,
         )
+    elif reported and seen(environment, _NOT_FOR_WINDOWS.id, "triton-import"):
+        yield replace(reported, title="triton has no build for native Windows")
     else:
         yield from installed_and_silent(environment, _NOT_FOR_WINDOWS)
 

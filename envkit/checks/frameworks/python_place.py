@@ -366,7 +366,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
         title = f"The disk is full: {where}" if where else ""
         yield _DISK_FULL.found([*message_evidence(environment, messages), *evidence], title=title)
     elif not places:
-        yield unknown(unseen(environment, "free space"), evidence=[known(environment, "system.free_bytes")])
+        yield unknown(unseen(environment, "the free disk space"), evidence=[known(environment, "system.free_bytes")])
     elif any(item.framework.cuda for item in installs(environment)):
         yield skip("a CUDA framework is installed already", evidence=evidence)
     elif tight:

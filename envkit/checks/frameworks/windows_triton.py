@@ -14,33 +14,47 @@ _OTHERS = ("triton", "triton-library", "triton-pre")  # that provide a module of
 
 
 def triton_of_port(environment: Environment) -> Remedy:
-    """Without the packages that are in its way, pinned where torch is known; otherwise by a list of lines."""
+    """Without the packages that are in its way, pinned where torch is known; otherwise with the list of its series."""
     python = first_python(environment)
     item = next(installs(environment, "pytorch"), None)
     own = release(item.framework.version) if item is not None else None
     lines = _lines()
     fitting = [line for line, torch in lines if own is not None and torch[0] <= own < torch[1]]
     known = f" {_PORT} {fitting[0]} is for torch {own}." if fitting else ""
-    listed = series(f"{line} from torch {torch[0]} on" for line, torch in lines)
-    pairs = "" if known else f" Each line of it is for certain releases of torch: {listed}."
+    listed = series(f"{line} is for torch {_span(*torch)}" for line, torch in lines)
+    pairs = (
+        ""
+        if known
+        else " Look up your torch with the second command, and replace SERIES with the series of the port for it: "
+        f"{listed}."
+    )
     if own is not None and not fitting:
         return Remedy(
-            f"triton is published for Linux only. Its port for Windows is {_PORT}, which has none for torch {own}: "
-            f"{listed}. Run the program in WSL 2, use such a torch, or turn off what needs "
+            f"triton is published for Linux only. Its port for Windows is {_PORT}, which has no series for torch "
+            f"{own}: {listed}. Run the program in WSL 2, use such a torch, or turn off what needs "
             "Triton in the program's settings."
         )
-    wanted = f"{_PORT}=={fitting[0]}.*" if fitting else _PORT
+    wanted = f"{_PORT}=={fitting[0] if fitting else 'SERIES'}.*"
     executable = python.executable or "python"
+    own_torch = run(PYTHON(executable), "-c", "import torch; print(torch.__version__)")
     return Remedy(
-        f"triton is published for Linux only; its port for Windows is {_PORT}.{known}{pairs} First remove every other "
-        "package that provides a module triton, in the environment of the program. If the program then misses "
-        "triton.common, it was written for Triton 2: update it. Or run the program in WSL 2.",
+        f"triton is published for Linux only; its port for Windows is {_PORT}.{known} First, in the program's "
+        f"environment, remove every other package that provides a module named triton.{pairs} If the program then "
+        "fails with \"No module named 'triton.common'\", it was written for Triton 2; update the program. "
+        "Alternatively, run the program in WSL 2.",
         (
             pip(python, "uninstall", "-y", *_OTHERS),
+            *(() if fitting else (own_torch,)),
             pip(python, "install", "-U", REQUIREMENT(wanted)),
             run(PYTHON(executable), "-c", "import torch, triton; print(torch.__version__, triton.__version__)"),
         ),
     )
+
+
+def _span(first: Version, end: Version) -> str:
+    """The minor releases from `first` to the last before `end`: 2.4 or 2.5."""
+    named = [f"{first.major}.{minor}" for minor in range(first.parts[1], end.parts[1])]
+    return " or ".join(named)
 
 
 def _lines() -> list[tuple[Version, tuple[Version, Version]]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, unseen
+from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, named_fact, no_pci_expected, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
@@ -258,4 +258,4 @@ def _nothing(environment: Environment) -> Outcome:
         return managed_elsewhere(environment)
     if environment.pci_gpus.known and not environment.pci_gpus.get():
         return skip("there is no GPU on the PCI bus")
-    return unknown(unseen(environment, "the GPUs on the PCI bus"), evidence=[known(environment, "pci_gpus", "")])
+    return unknown(unseen(environment, named_fact("pci_gpus")), evidence=[known(environment, "pci_gpus", "")])

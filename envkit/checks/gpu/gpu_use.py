@@ -19,7 +19,7 @@ from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.checks.gpu.holders import end_holders, less_memory
 from envkit.checks.gpu.sleep_remedies import after_sleep
-from envkit.checks.nvidia_driver.driver_state import answered, installed
+from envkit.checks.nvidia_driver.driver_state import answered, installed, mismatch
 from envkit.model import Environment, Gpu
 from envkit.tables.codes import limit
 
@@ -382,4 +382,5 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
     elif environment.driver.cuda_init.absent:
         yield skip("there is no CUDA driver")
     else:
-        yield unknown("it is not known whether CUDA works, or whether the machine was suspended")
+        both = "" if mismatch(environment) else "CUDA works, or whether "
+        yield unknown(f"it is not known whether {both}the machine was suspended")

@@ -299,7 +299,7 @@ nvml_fault(
         remedy="Turn the machine off and connect all power cables of the card, with a separate cable for each socket.",
     ),
     "INSUFFICIENT_POWER",
-    healthy="no power-connector warnings from the driver",
+    warning="power-connector warning",
     doc="Every card has the power cables that it needs.",
     layer=Layer.PCI,
     rank=15,
@@ -314,7 +314,7 @@ nvml_fault(
         status=Status.WARN,
     ),
     "CORRUPTED_INFOROM",
-    healthy="the InfoROM is not corrupted",
+    warning="InfoROM warning",
     doc=(
         "The InfoROM (a small permanent memory) of every card can be read.\n\nIt holds the history of memory errors; "
         "if it is damaged, that history cannot be trusted."

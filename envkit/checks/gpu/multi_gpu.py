@@ -309,7 +309,7 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield reported if cards or not _of_other_cards(environment, matrix) else replace(reported, title=_PEERLESS)
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
-        yield skip("fewer than two affected GPUs") if several else unknown(unseen(environment, "the GPUs"))
+        yield skip("fewer than two affected GPUs") if several else unknown(unseen(environment, "the GPU models"))
     else:
         names = Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)
         yield ok(f"{len(cards)} GeForce cards without peer access; no program hung", evidence=[names])

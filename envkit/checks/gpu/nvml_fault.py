@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.findings import Outcome, ok, skip, unknown
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.nvidia_driver.driver_state import answered, nvml_asked
 from envkit.model import Environment
@@ -23,21 +23,28 @@ def nvml_fault(
     fault: Fault,
     code: str,
     *,
-    healthy: str,
+    warning: str,
     doc: str,
     layer: Layer,
     rank: int,
     references: tuple[str, ...],
     explained_by: tuple[str, ...] = (),
 ) -> None:
-    """Register the check that finds `fault` where NVML answers `code`, or a message describes it."""
+    """Register the check that finds `fault` where NVML answers `code`, or a message describes it.
+
+    `warning` is what the driver would give. Only one that answers without an error gives it: after another error,
+    nothing is known.
+    """
 
     def run(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         nvml = environment.driver.nvml
         if reported := fault.reported(environment, answered(environment, "nvml", code)):
             yield reported
+        elif nvml.known and nvml.get().code == 0:
+            words = f"the input contains no {warning}" if environment.pasted else f"the driver gives no {warning}"
+            yield ok(words, evidence=[known(environment, "driver.nvml")])
         elif nvml_asked(environment):
-            yield ok(healthy, evidence=[known(environment, "driver.nvml")])
+            yield unknown("the driver returned a different error", evidence=[known(environment, "driver.nvml")])
         elif nvml.known or nvml.absent:
             yield skip("there is no driver to query")
 

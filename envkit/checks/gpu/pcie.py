@@ -94,7 +94,7 @@ def _line_alone(environment: Environment, gpus: tuple[SeenGpu, ...]) -> Outcome:
         return ok(f"the link is narrow: {_BY_CABLE}", evidence=[*told, *outside])
     if told and any(gpu.laptop for gpu in gpus):
         return ok("laptops are built with fewer lanes", evidence=told)
-    return not_looked(environment, unseen(environment, "the PCIe link of any GPU"))
+    return not_looked(environment, unseen(environment, "the PCIe link status of the GPUs"))
 
 
 def _widths(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:

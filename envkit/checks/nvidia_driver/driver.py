@@ -15,7 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
-from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, cuda_works, has_library, loaded
+from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, cuda_works, has_library, loaded, mismatch
 from envkit.model import Environment
 from envkit.model.observed import is_told
 
@@ -179,6 +179,8 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
         yield _absent(environment)
     elif reported := _on_login_node(environment) or _beside_a_build(environment):
         yield reported
+    elif apart := mismatch(environment):
+        yield ok("a driver is installed", evidence=apart)
     else:
         yield unknown(unseen(environment, "whether a driver is installed"))
 
@@ -262,6 +264,8 @@ def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterat
         yield skip("no driver is installed")
     elif evidence := _proof(environment):
         yield _not_loaded(environment, evidence)
+    elif apart := mismatch(environment):
+        yield ok("a kernel module is loaded", evidence=apart)
     else:
         yield unknown(unseen(environment, "whether the kernel module is loaded"))
 

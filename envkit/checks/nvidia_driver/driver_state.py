@@ -86,12 +86,23 @@ def answered_by_call(environment: Environment, api: str, *names: str) -> tuple[E
     """The same without single GPUs: what the library itself answered."""
     wanted = {row.code: row.name for row in error_codes().values() if row.api == api and row.name in names}
     calls = {"nvml": ("nvml", "nvidia_smi"), "cuda": ("cuda_init",)}[api]
-    return tuple(
-        known(environment, f"driver.{call}", f"{result.code} {wanted[result.code]}: {result.text}".strip(": "))
+    shown = [
+        known(environment, f"driver.{call}", _said(environment, result, wanted[result.code]))
         for call in calls
         for result in [_result(getattr(environment.driver, call))]
         if result is not None and result.code in wanted
-    )
+    ]
+    return tuple({(item.value, item.source): item for item in shown}.values())  # one line of a text tells of both
+
+
+def _said(environment: Environment, result: CallResult, name: str) -> str:
+    """An error as a text has it, or with the code that a call returned."""
+    return result.text if environment.pasted and result.text else f"{result.code} {name}: {result.text}".strip(": ")
+
+
+def mismatch(environment: Environment) -> tuple[Evidence, ...]:
+    """Where the driver's library said that the kernel module has another version: it found a module, and was found."""
+    return answered_by_call(environment, "nvml", "LIB_RM_VERSION_MISMATCH")
 
 
 def cuda_works(environment: Environment) -> bool | None:

@@ -165,7 +165,7 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := kernels_with_module(environment)) is None:
-        yield unknown("the module files or the running kernel are not known")
+        yield unknown("it is not known which kernel is running, or which modules are installed for it")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
@@ -286,7 +286,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
         yield skip("DKMS does not build this driver")
     else:
-        yield unknown(unseen(environment, "the state of DKMS"))
+        yield unknown(unseen(environment, "the DKMS status"))
 
 
 def _built(environment: Environment) -> Outcome | None:

@@ -187,7 +187,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     if reported := _FOREIGN.reported(environment, answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")):
         yield reported
     elif library is None or library.version is None or not module.known:
-        yield unknown("the version of libcuda or of the kernel module is not known")
+        yield unknown("it is not known which versions libcuda and the kernel module have")
     elif library.stub or library.compat:
         yield skip("a stub or compatibility library is loaded; other checks cover that")
     elif library.version == module.get():

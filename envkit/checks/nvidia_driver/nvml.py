@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_PCI_GPU, kind, known, many, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import QUEUES, appliance, managed_by, managers
+from envkit.checks.engine.managers import QUEUES, appliance, managed_by
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -23,15 +22,13 @@ from envkit.checks.nvidia_driver.driver_state import (
     answered_by_call,
     has_library,
     loaded,
-    module_versions,
+    mismatch,
     nvml_asked,
     smi_answered,
 )
-from envkit.checks.nvidia_driver.half_upgraded import half_upgraded
-from envkit.checks.nvidia_driver.image_libraries import not_of_the_system
 from envkit.checks.nvidia_driver.packages import by_runfile
-from envkit.checks.nvidia_driver.stale_libraries import without_package
-from envkit.model import Environment, MachineKind, Message, Problem
+from envkit.checks.nvidia_driver.same_version import on_disk, same_version, user_space
+from envkit.model import Environment, MachineKind, Problem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -48,37 +45,6 @@ _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-rema
 _COLLECT = ("bug-report", "reboot")
 
 
-def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
-    if elsewhere := not_of_the_system(environment):
-        return elsewhere
-    if own := without_package(environment):
-        return own
-    if two := seen(environment, "driver-library-mismatch", "modeset"):
-        return _one_module(environment, two[0])
-    if half := half_upgraded(environment):
-        return half
-    library = environment.driver.user_space.value
-    if _on_disk(environment) and library is not None and library not in _on_disk(environment):
-        if by_runfile(environment):
-            return _user_space(environment, max(_on_disk(environment)))
-        return _reinstall(environment)
-    return _reload(environment)
-
-
-def _one_module(environment: Environment, message: Message) -> Remedy:
-    """Kernel modules of two releases: each was built by DKMS, and a restart loads both again."""
-    old, new = sorted((Version.parse(message.values["module"]), Version.parse(message.values["client"])))
-    return remedy(
-        environment,
-        f"Kernel modules of two releases are installed, {old} and {new}; no restart helps. Remove the older ones, "
-        "rebuild the newer ones, and rebuild the initramfs with your distribution's own tool.",
-        "one-module",
-        "reboot",
-        version=new,
-        stale=old,
-    )
-
-
 _FOR_HOOK = Remedy(
     "NVIDIA's hook runs where the container engine runs, and finds no driver there; nothing has to be installed in the "
     "image. Start nvidia-smi on the host. If it fails as well, install the driver on the host first. If it works, the "
@@ -93,7 +59,7 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     branch = version.major if version else None
     if by_runfile(environment):
-        return _user_space(environment, version)
+        return user_space(environment, version)
     if version is None and seen(environment, "nvml-library-missing", "detail-hook"):
         return _FOR_HOOK
     summary = (
@@ -101,17 +67,6 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
         "newer version, upgrade the whole driver instead, and reboot."
     )
     return remedy(environment, summary, "driver-library", branch=branch, version=version)
-
-
-def _user_space(environment: Environment, version: Version | None) -> Remedy:
-    """The libraries of the module's version, where the driver came by NVIDIA's installer."""
-    return remedy(
-        environment,
-        "This driver was installed with NVIDIA's installer, not from packages: install the libraries of "
-        f"{version or 'the module'} from that version's .run installer; --no-kernel-modules keeps the module.",
-        "runfile-libraries",
-        version=version,
-    )
 
 
 def _counters(environment: Environment, matrix: Matrix) -> Remedy:
@@ -129,7 +84,7 @@ _MISMATCH = Fault(
     "driver-library-mismatch",
     "The driver libraries and the loaded kernel module have different versions",
     impact="nvidia-smi, NVML, and CUDA do not work until the versions match.",
-    remedy=_same_version,
+    remedy=same_version,
 )
 _NO_NVML = Fault(
     "nvml-library-missing",
@@ -166,7 +121,9 @@ _NO_COUNTERS = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Reboot, or reload the modules while no program uses the GPU; then hold the packages (apt-mark, versionlock).",
+    fix="Reboot, or reload the modules while no program is using the GPU. If the module on disk has a different "
+    "version, reinstall the driver packages in one version first. Then hold or lock them at that version (apt-mark "
+    "hold or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
@@ -199,72 +156,9 @@ def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterato
         yield unknown("the version of the module or of the libraries is not known", evidence=both)
 
 
-def _on_disk(environment: Environment) -> set[Version]:
-    return {version for version in module_versions(environment) if version is not None}
-
-
 def _disk(environment: Environment) -> list[Evidence]:
-    versions = ", ".join(map(str, sorted(_on_disk(environment))))
+    versions = ", ".join(map(str, sorted(on_disk(environment))))
     return [known(environment, "kernel.module_files", versions)] if versions else []
-
-
-_IN_INITRD = (
-    " If a reboot brings the old module back although the first command prints the new version, the old one is in the "
-    "initramfs: the last command rebuilds that (with systemd-boot on openSUSE: sudo sdbootutil add-all-kernels "
-    "--no-reuse-initrd, which also puts it where the boot loader looks); then reboot."
-)
-
-
-_HELD = (
-    " The update came by itself: the last command holds the driver's packages, so that no running machine gets another "
-    "one again (unhold them for an update, and reboot after it; for machines made of one image, do it in the image)."
-)
-
-
-def _reload(environment: Environment) -> Remedy:
-    library = environment.driver.user_space.value
-    if seen(environment, _MISMATCH.id, "detail-after-boot", "detail-instances") and library is not None:
-        return remedy(
-            environment,
-            f"The mismatch exists right after booting, so the module on disk may be the old one, too. If the first "
-            f"command prints {library}, {_place(environment)[0].lower()}{_place(environment)[1:]}, the second is "
-            "enough. Otherwise, reinstall the driver's packages in one version, the module's (nvidia-dkms, or the "
-            "distribution's linux-modules-nvidia) with the libraries', reboot, and make the image anew.",
-            "module-on-disk",
-            "reload-module",
-        )
-    newer = library is not None and library in _on_disk(environment)
-    again = _IN_INITRD if newer or seen(environment, _MISMATCH.id, "detail-reboot") else ""
-    unasked = bool(seen(environment, _MISMATCH.id, "detail-unattended"))
-    return remedy(
-        environment,
-        f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "
-        "that `sudo fuser -v /dev/nvidia*` lists; if that fails, reboot. Reinstalling the driver does not help."
-        f"{again}{_HELD if unasked else ''}",
-        *(("module-on-disk",) if again else ()),
-        "reload-module",
-        *(("initramfs",) if again else ()),
-        *(("hold",) if unasked else ()),
-    )
-
-
-def _place(environment: Environment) -> str:
-    """Where and when modules can be reloaded: never in a pod."""
-    if "kubernetes" in managers(environment):
-        return "On the node (not in the pod), while no program is using the GPU"
-    return "While no program is using the GPU"
-
-
-def _reinstall(environment: Environment) -> Remedy:
-    version = environment.driver.user_space.value
-    return remedy(
-        environment,
-        "The module on disk does not match the libraries either, so a reboot will not help. Reinstall all driver "
-        "packages in the same version, then reboot.",
-        "reinstall-packages",
-        "reboot",
-        branch=version.major if version else None,
-    )
 
 
 @check(
@@ -294,6 +188,8 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
         yield skip("no driver is loaded")
     elif codes:
         yield _NO_NVML.found(codes)
+    elif apart := mismatch(environment):
+        yield ok("libnvidia-ml.so.1 was loaded", evidence=apart)
     else:
         yield unknown(unseen(environment, "the driver libraries"))
 
@@ -326,7 +222,9 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif reported := _NO_ANSWER.reported(environment):
         yield reported
     elif nvml_asked(environment) or smi_answered(environment):
-        yield ok("the driver responds", evidence=[known(environment, path) for path in paths])
+        responds = any(fact.known and fact.get().code == 0 for fact in facts)
+        words = "the driver responds" if responds else "the driver returned an error, but it does not hang"
+        yield ok(words, evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
     else:

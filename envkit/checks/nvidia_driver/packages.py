@@ -130,7 +130,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     elif observed.known or observed.absent:
         yield ok("no automatic upgrade since the last boot", evidence=[known(environment, "package_changes")])
     else:
-        yield unknown(unseen(environment, "the log of automatic upgrades"))
+        yield unknown(unseen(environment, "the automatic upgrade log"))
 
 
 @check(

@@ -48,11 +48,12 @@ told_by_program(
 told_by_program(
     Fault(
         "source-without-submodules",
-        "The source tree lacks its submodules",
-        impact="The build finds no headers of the libraries that the project brings along (CUTLASS, fmt, pybind11).",
-        remedy="A ZIP download, or a clone without --recursive, leaves their folders empty. Fetch them in the clone "
-        "(git submodule update --init --recursive), delete the build folder, and build again. Replace a ZIP download "
-        "with a clone.",
+        "The source tree is missing its submodules",
+        impact="The build cannot find the headers of libraries that the project includes as submodules (such as "
+        "CUTLASS, fmt, or pybind11).",
+        remedy="A ZIP download, or a clone without --recursive, leaves the submodule folders empty. If you "
+        "downloaded a ZIP file, clone the repository instead. Then fetch the submodules, delete the build folder, and "
+        "build again.",
         steps=(fixed("git submodule update --init --recursive"),),
     ),
     doc="""The folders of a project's submodules have contents.
