@@ -15,4 +15,4 @@ from envkit.tables import Matrix
 )
 def test_a_release_within_the_line_is_no_change(before: str, build: str, changes: bool) -> None:
     row = next(row for row in Matrix.load().builds("pytorch") if str(row.version) == build)
-    assert bool(_moved("PyTorch", Version.parse(before), row)) is changes
+    assert bool(_moved("PyTorch", Version.parse(before), row, "runs here")) is changes

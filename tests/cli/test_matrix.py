@@ -42,7 +42,9 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> s
 
 def test_a_narrow_terminal_hides_no_column_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_terminal(monkeypatch, 80, "gpus", "4090")
-    assert "6 columns do not fit: TensorFlow, PCIe, lanes, Tensor Cores, last driver, variant." in " ".join(shown.split())
+    assert "6 columns do not fit: TensorFlow, PCIe, lanes, Tensor Cores, last driver, variant." in " ".join(
+        shown.split()
+    )
     assert "--columns" in shown and max(map(len, shown.split("GPUs: ")[0].splitlines())) <= 80
     assert "do not fit" not in on_terminal(monkeypatch, 200, "gpus", "4090")
 
