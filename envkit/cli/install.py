@@ -133,8 +133,8 @@ Examples:
 @click.option(
     "--bundle",
     metavar="DIR",
-    help="Download the script's files and Python packages into DIR, for use with the script's --offline DIR option. "
-    "System packages and driver packages are not included.",
+    help="Download the files and Python packages that the script needs into DIR, for use with the script's "
+    "--offline DIR option. System packages and driver packages are not included.",
 )
 def install(**given: Any) -> int:
     """Print an unattended install script (bash) for the chosen versions; --run executes it.

@@ -183,7 +183,7 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 _ABBREVIATED = {  # headers that say too little
     "CC": "compute capability",
     "lowest CC": "lowest compute capability",
-    "ended": "when development ended",
+    "ended": "when active development ended",
     "GB": "memory",
     "GB/s": "memory bandwidth",
     "TFLOPS": "FP32 rate",

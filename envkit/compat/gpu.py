@@ -205,7 +205,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
             sources,
         )
     compiling = target_span(gpu, tables)[0]
-    to_compile = f" ({compiling} to compile for it)" if compiling not in (None, first) else ""
+    to_compile = f" ({compiling} or newer to compile for it)" if compiling not in (None, first) else ""
     detail = (
         f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer{to_compile}. PTX from CUDA {cuda} could be "
         f"JIT-compiled, but cuBLAS {cuda} and the matching cuDNN have no kernels for this GPU"

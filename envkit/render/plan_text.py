@@ -156,7 +156,7 @@ def _image_driver(choice: Choice, request: Request) -> str:
         return ""
     first = first_branch_floor(image.cuda, Matrix.load())
     return (
-        f" (the base image requires {first} by default; a Dockerfile from envkit lowers that to {lowest})"
+        f" (the base image requires {first} by default; the Dockerfile that envkit writes lowers that to {lowest})"
         if first is not None and first.major > lowest.major
         else ""
     )

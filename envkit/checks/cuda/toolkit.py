@@ -389,7 +389,8 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     else:
         yield _WRAPPER.found(
             evidence,
-            title=f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
+            title=f"The nvcc on PATH is a wrapper in {posixpath.dirname(nvcc.path)}; "
+            f"the toolkit is in {nvcc.toolkit_path}",
             impact=f"Build systems infer that {guessed} is the toolkit root, so they cannot find the CUDA headers.",
             remedy=Remedy("Point builds at the real toolkit.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

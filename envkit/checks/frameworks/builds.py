@@ -140,7 +140,7 @@ def _moved(title: str, before: Version | None, build: FrameworkBuild, works: str
     """
     if before is None or build.version.starts_with(before):
         return ""
-    return f" No build of {title} {before} {works}, so this changes {title} to {build.version}."
+    return f" No build of {title} {before} {works}, so the command changes {title} to {build.version}."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:

@@ -185,7 +185,7 @@ _LITE = Fault(
 _NOT_FOR_WINDOWS = Fault(
     "not-built-for-windows",
     "A package has no GPU build for native Windows",
-    impact="The package contains Linux code only. Installing a CUDA toolkit or setting environment variables does not "
+    impact="The package contains only Linux code. Installing a CUDA toolkit or setting environment variables does not "
     "help.",
     remedy=_for_windows,
 )

@@ -326,7 +326,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if reported := _OLD_GLIBC.reported(environment):
         yield reported
     elif not needs:
-        yield nothing_to_judge(environment, "compiled GPU package")
+        yield nothing_to_judge(environment, "GPU package with compiled code")
     elif not glibc.known:
         yield unknown(unseen(environment, "the system's glibc"), evidence=[known(environment, "system.glibc")])
     else:
@@ -396,4 +396,4 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
                 evidence=evidence,
             )
     if not looked:
-        yield nothing_to_judge(environment, "compiled GPU package")
+        yield nothing_to_judge(environment, "GPU package with compiled code")

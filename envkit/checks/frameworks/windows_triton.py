@@ -25,8 +25,8 @@ def triton_of_port(environment: Environment) -> Remedy:
     pairs = (
         ""
         if known
-        else " Look up your torch with the second command, and replace SERIES with the series of the port for it: "
-        f"{listed}."
+        else " Check your torch version with the second command. In the third, replace SERIES with the matching "
+        f"series: {listed}."
     )
     if own is not None and not fitting:
         return Remedy(
@@ -39,8 +39,8 @@ def triton_of_port(environment: Environment) -> Remedy:
     own_torch = run(PYTHON(executable), "-c", "import torch; print(torch.__version__)")
     return Remedy(
         f"triton is published for Linux only; its port for Windows is {_PORT}.{known} First, in the program's "
-        f"environment, remove every other package that provides a module named triton.{pairs} If the program then "
-        "fails with \"No module named 'triton.common'\", it was written for Triton 2; update the program. "
+        f"environment, remove every package except {_PORT} that provides a module named triton.{pairs} If the program "
+        "then fails with \"No module named 'triton.common'\", it was written for Triton 2; update the program. "
         "Alternatively, run the program in WSL 2.",
         (
             pip(python, "uninstall", "-y", *_OTHERS),

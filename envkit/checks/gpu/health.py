@@ -222,7 +222,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
             f"{title} in the kernel log; these GPUs do not report a count", evidence=[known(environment, "gpus", "")]
         )
     return not_looked(
-        environment, "neither NVML nor the kernel log shows the state of the memory", "gpus", "kernel.log"
+        environment, "neither NVML nor the kernel log shows the state of the GPU memory", "gpus", "kernel.log"
     )
 
 

@@ -239,7 +239,8 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
-        yield unknown("reading the PCIe ACS settings requires root", evidence=facts)
+        why = "they are not in the input" if environment.pasted else "reading them requires root"
+        yield unknown(f"the PCIe ACS settings are not known: {why}", evidence=facts)
     elif bridges.get() and _below_switches(_exchanging(environment, matrix)):
         yield _ACS.found(
             facts,

@@ -122,8 +122,8 @@ _NO_COUNTERS = Fault(
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
     fix="Reboot, or reload the modules while no program is using the GPU. If the module on disk has a different "
-    "version, reinstall the driver packages in one version first. Then hold or lock them at that version (apt-mark "
-    "hold or dnf versionlock).",
+    "version, first reinstall all driver packages at the same version. Then hold or lock them at that version "
+    "(apt-mark hold or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
@@ -223,7 +223,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield reported
     elif nvml_asked(environment) or smi_answered(environment):
         responds = any(fact.known and fact.get().code == 0 for fact in facts)
-        words = "the driver responds" if responds else "the driver returned an error, but it does not hang"
+        words = "the driver responds" if responds else "the driver returned an error and did not hang"
         yield ok(words, evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")
