@@ -108,7 +108,7 @@ def test_a_card_beside_one_that_builds_left_out_is_judged_itself() -> None:
         ("21", "arch=compute_80,code=sm_80"),
         ("22", "libnvidia-container-tools"),
         ("23", "jax[cuda12]"),
-        ("24", "update the library itself"),
+        ("24", "Update jax and jaxlib together"),
         ("27", "wsl.useWindowsDriver"),
         ("28", "TCNN_CUDA_ARCHITECTURES=86"),
         ("33", "sdbootutil"),

@@ -99,8 +99,8 @@ def test_a_jetson_is_told_of_the_wheel_that_was_built_for_its_release(asked: str
         f"versions: none)\nERROR: No matching distribution found for {asked}\n"
     )
     said = _words(next(one for one in _fails(_NANO + text) if one.id == "python-no-wheel"))
-    assert "torch-1.10.0-cp36-cp36m-linux_aarch64.whl" in said and "envkit resolve" not in said
-    assert "torch-1.10.0" not in _words(_fails(text.replace("versions: none", "versions: 2.8.0"))[0])
+    assert "torch-1.11.0a0+17540c5+nv22.01-cp36-cp36m-linux_aarch64.whl" in said and "envkit resolve" not in said
+    assert "torch-1.11.0a0" not in _words(_fails(text.replace("versions: none", "versions: 2.8.0"))[0])
 
 
 def test_a_driver_that_is_offered_is_not_installed() -> None:

@@ -270,8 +270,7 @@ def of_newer_nvrtc(
         if have is None or row.version >= have
         if for_this_machine(environment, row)
     ]
-    rows = [row for row in rows if row.companions] or rows
-    best = min(rows, key=lambda row: (row.version, row.cuda or row.version), default=None)
+    best = min(rows, key=lambda row: (row.version, not row.companions, row.cuda or row.version), default=None)
     if best is None:
         return None
     tag = (best.index_url or "").rpartition("/")[2]

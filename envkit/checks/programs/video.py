@@ -41,6 +41,7 @@ told_by_program(
         "driver. If this is the first stream, the GPU's memory is full. The command lists the sessions.",
         steps=(fixed("nvidia-smi encodersessions --query"), fixed("nvidia-smi")),
     ),
+    fix="Close other programs that encode video, or update the driver: later ones allow more streams at once.",
     doc="""The video encoder has a session left for each stream.
 
     The driver limits the number of sessions on GeForce cards, whatever their number of encoders; NVENC then reports
