@@ -78,11 +78,30 @@ def test_a_series_is_no_card_and_advice_no_machine() -> None:
     assert parse_text("I use WSL2 on Windows 11\n").system.machine_kind.known
 
 
-@pytest.mark.parametrize(("path", "maker"), [("batch-17/b17-44", "an AMD"), ("batch-12/b12-40", "an Intel")])
-def test_a_text_on_another_makers_gpu_is_reported(path: str, maker: str) -> None:
-    environment = parse_text((REPORTS / f"{path}.txt").read_text())
+_ARC = "LACT shows half the PCIe speed of my Intel Arc A770. Games run as they should."
+
+
+@pytest.mark.parametrize(
+    ("text", "maker"), [((REPORTS / "batch-17" / "b17-44.txt").read_text(), "an AMD"), (_ARC, "an Intel")]
+)
+def test_a_text_on_another_makers_gpu_is_reported(text: str, maker: str) -> None:
+    environment = parse_text(text)
     answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
     assert answer.title == f"The input is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "maker"),
+    [
+        ((REPORTS / "batch-12" / "b12-40.txt").read_text(), "an Intel"),
+        ("My MacBook Pro, Apple M2, wants CUDA: Torch not compiled with CUDA enabled\n", "an Apple"),
+        ("A MacBook with a Radeon Pro 5500M beside Intel UHD 630: Torch not compiled with CUDA enabled\n", "an Apple"),
+    ],
+)
+def test_a_mac_that_is_asked_for_cuda_has_the_gpu_that_is_named(text: str, maker: str) -> None:
+    environment = parse_text(text)
+    answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
+    assert answer.title == f"This machine has {maker} GPU, not an NVIDIA GPU" and answer.status is Status.WARN
 
 
 def test_an_xid_of_a_program_is_answered() -> None:

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 _RESTART = fixed("sudo systemctl restart docker")
 
 _NO_FREE_GPU = "Kubernetes finds no free NVIDIA GPU for the pod"
-_NO_MODULE = ("kernel-headers-missing", "dkms-build-failed")  # without a module, a node offers no GPU
+_NO_MODULE = ("kernel-headers-missing", "dkms-build-failed", "module-missing-for-running-kernel")
 _DRIVER_FIRST = Remedy(
-    "The node advertises its GPUs once its driver works and the device plugin has started: fix the driver problem "
-    "first."
+    "Fix the driver problem first: without its kernel module there are no device files for a container, and a node "
+    "advertises no GPU."
 )
 _OF_KUBERNETES = {  # what its messages are, and what they show: none of them speaks of Docker
     _NO_FREE_GPU: frozenset({"insufficient", "told-node"}),
@@ -214,7 +214,6 @@ _SELINUX = Fault(
         "driver-library-mismatch",
         "driver-dropped-gpu",
         "open-module-on-pre-turing",
-        "module-missing-for-running-kernel",
         "gpu-fallen-off-bus",
         "operator-driver-beside-host",
         "toolkit-root-elsewhere",
@@ -236,7 +235,8 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     ]
     if messages := seen(environment, _NO_RUNTIME.id):
         shown, title = [*message_evidence(environment, messages), *evidence], _in_cluster(messages)
-        if title == _NO_FREE_GPU and any(seen(environment, id) for id in _NO_MODULE):  # noqa: A001 - as in reports
+        of_driver = title == _NO_FREE_GPU or variants_of(messages) == {"custom-device"}
+        if of_driver and any(seen(environment, id) for id in _NO_MODULE):  # noqa: A001 - as in reports
             yield _NO_RUNTIME.found(shown, title=title, remedy=_DRIVER_FIRST, status=Status.WARN)
         else:
             yield _NO_RUNTIME.found(shown, title=title)

@@ -82,6 +82,7 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "raspberry": "processor",
 }
 _OF_INTEL = ("intel", "told-intel", "form-intel")
+_ANY_MAC = ("mac-plain", "darwin", "macos", "mac-abroad", "mac-home", "osx")  # of no chip: older ones have Intel's GPU
 _TOLD_NONE = (  # who says that there is none asks for none; and machines that come without
     *("told-none", "told-none-dedicated", "told-none-abroad"),
     *("snapdragon", "raspberry"),
@@ -218,7 +219,7 @@ def maker_of(environment: Environment) -> str:
     """
     vendor = _vendor(environment)
     if vendor == "processor" and not environment.pci_gpus.known and seen(environment, "no-gpu-on-pci", *_OF_INTEL):
-        return "Intel's"
+        return _MAKERS["arc"]
     return _MAKERS.get(vendor, "")
 
 
@@ -237,6 +238,8 @@ def rocm_beside_cuda(environment: Environment) -> Remedy | None:
 def _vendor(environment: Environment) -> str:
     messages = seen(environment, "no-gpu-on-pci")
     variants = variants_of(messages)
+    if variants & {*_OF_INTEL} and variants <= {*_OF_INTEL, *_ANY_MAC}:
+        return "processor"
     own = next((vendor for variant, vendor in _BY_VARIANT.items() if variant in variants), "")
     listed = named(messages, "gpu") or ""
     return "amd" if own == "processor" and listed.startswith(("Advanced Micro", "AMD")) else own
