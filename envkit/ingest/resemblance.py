@@ -15,7 +15,8 @@ from envkit.ingest.text import Text
 from envkit.model import READS_LIKE, Message
 
 _SHORT = 300  # characters of a question in somebody's own words: in longer texts weaker words are no complaint
-_LEAST, _LEAST_OF_SHORT = 0.28, 0.45  # score of a cause; tests/reports/README.md says how often it is right then
+_LEAST, _LEAST_OF_SHORT = 0.31, 0.45  # score of a cause; tests/reports/README.md says how often it is right then
+_BEHIND = 0.1  # by how much a cause may be less like a long text than reports are in which nothing is wrong
 _NEAR = 0.6  # of the best score, what the other causes that are named have at least
 _MOST = 3
 _SHOWN = 300
@@ -59,8 +60,9 @@ def resemblance(text: Text, complaints: Sequence[Message]) -> tuple[Message, ...
 def _near(text: str, least: float) -> list[Likeness]:
     ranked = known_reports().ranked(text)
     causes = [likeness for likeness in ranked if likeness.cause != NOTHING_WRONG]
-    healthier = ranked[:1] != tuple(causes[:1]) and len(text) <= _SHORT
-    if not causes or causes[0].score < least or healthier:
+    healthy = next((likeness.score for likeness in ranked if likeness.cause == NOTHING_WRONG), 0.0)
+    behind = 0.0 if len(text) <= _SHORT else _BEHIND
+    if not causes or causes[0].score < max(least, healthy - behind):
         return []
     return [likeness for likeness in causes[:_MOST] if likeness.score >= _NEAR * causes[0].score]
 

@@ -90,6 +90,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
                 evidence,
                 title=f"{item.framework.package} requires numpy{unmet[0]}, but {numpy.version} is installed",
                 subject=item.subject,
+                status=Status.WARN if _went_on(environment) else None,
                 remedy=Remedy(
                     "Install a NumPy release that it supports.", (_numpy_from(item, numpy, f"numpy{unmet[0]}"),)
                 ),
@@ -112,7 +113,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 def _went_on(environment: Environment) -> bool:
     """Whether NumPy only warned ("it may crash"), and the program stopped later for a cause that its message names."""
     warned = seen(environment, _NUMPY.id)
-    if any(message.signature not in _WARNINGS for message in warned):
+    if not warned or any(message.signature not in _WARNINGS for message in warned):
         return False
     return any(
         message.line > max((one.line for one in warned), default=0) and is_certain(message.signature)
