@@ -30,7 +30,7 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
     from envkit.ingest.complaints import complaints
     from envkit.ingest.makers import other_makers
     from envkit.ingest.resemblance import resemblance
-    from envkit.ingest.signatures import messages_in
+    from envkit.ingest.signatures import messages_in, set_aside
     from envkit.privacy.names import learned
     from envkit.privacy.walk import without_secret_facts
 
@@ -41,7 +41,9 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
         progress(number / (len(readers) + _LATER))
         clues += ((reader.name, clue) for clue in reader.read(cleaned))
     complained = complaints(cleaned)
-    messages = (*messages_in(cleaned), *complained, *other_makers(cleaned), *resemblance(cleaned, complained))
+    known = messages_in(cleaned)
+    alike = () if set_aside(cleaned, known) else resemblance(cleaned, complained)
+    messages = (*known, *complained, *other_makers(cleaned), *alike)
     progress(1 - 1 / (len(readers) + _LATER))
     environment = combine(cleaned, clues, messages)
     return without_secret_facts(replace(environment, identity=learned(cleaned)))

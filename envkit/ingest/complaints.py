@@ -102,6 +102,7 @@ _STOPPED = regex(
     r"|segfault|segmentation fault|killed|\bnccl\b(?! info)|nvml|nvidia-smi (?:has|could|fail)|\bfatal\b|\babort",
     re.IGNORECASE,
 )  # what stopped a program, or the driver
+_DISCLAIMED = "indicates that this is not a failure"  # of memory that an allocator would only have liked to have
 _PREVIOUS = regex(r"\bkubectl\b[^\n]{0,80} logs\b[^\n]{0,120} (?:--previous|-p)\b|\blogs\b[^\n]{0,80} --previous\b")
 _IS_UP = regex(
     r"^ {0,12}(?:Ready|Status): {1,12}(?:True|Running)$|\b(?P<up>\d{1,2})/(?P=up) {1,8}Running ", re.MULTILINE
@@ -146,7 +147,7 @@ def _complaints(text: Text) -> Iterator[Message]:
             continue
         if any(of_no_weight(text, match.start()) for of_no_weight in _OF_NO_WEIGHT):
             continue
-        if resolved(text, COMPLAINT, match.start()):
+        if resolved(text, COMPLAINT, match.start()) or _DISCLAIMED in line:
             continue
         if (at_work(text) or (draws(text) and not troubled(text))) and not _STOPPED.search(line):
             continue

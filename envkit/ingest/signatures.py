@@ -8,7 +8,7 @@ run of blanks, a line break, or a line break followed by the prefix of the kerne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 
 from envkit._startup.regex import regex
@@ -58,6 +58,9 @@ def compiled(signature: Signature, *, of_log: bool = True) -> re.Pattern[str]:
         raise DataError(f"signatures.csv, {signature.signature}: {error}.") from error
 
 
+_QUESTION = 300  # characters of a text that has no room for a second subject
+
+
 def spaced(pattern: str, *, of_log: bool = True) -> str:
     """The pattern with each single blank outside a class or a repeat standing for any run of blanks.
 
@@ -76,6 +79,17 @@ def messages_in(text: Text) -> tuple[Message, ...]:
             seen.setdefault((message.signature, tuple(sorted(message.values.items()))), message)
     order = {name: first for first, name in text.files}
     return tuple(sorted(seen.values(), key=lambda message: (order[message.file], message.line)))
+
+
+def set_aside(text: Text, found: Iterable[Message]) -> bool:
+    """Whether a question contains a known message that was judged to be none: denied, over, or of somewhere else."""
+    kept = {message.signature for message in found}
+    return len(text.whole) <= _QUESTION and any(
+        compiled(signature).search(text.whole) is not None
+        for signature in read(Signature)
+        if not signature.in_own_words and signature.signature not in kept and text.says(signature.anchor)
+        if signature.counts_where(partial(_says, text))
+    )
 
 
 def _versions(text: Text) -> Iterator[tuple[Text, Sequence[Part]]]:
