@@ -21,7 +21,7 @@ from envkit.ingest.likeness import Known
 from envkit.ingest.sources import from_text
 from envkit.model import READS_LIKE, Environment
 from envkit.render.text import doctor_text
-from tests.checks.software import findings_of, matrix
+from tests.checks.software import matrix
 
 CAUSE = "power-supply-overloaded"
 OTHER = "thermal-throttle"
@@ -146,22 +146,3 @@ def test_the_score_stands_in_the_facts() -> None:
 def test_the_table_is_not_read_for_a_machine_or_a_healthy_text(tmp_path: Path) -> None:
     with patch("envkit.ingest.resemblance.known_reports", side_effect=AssertionError):
         parse_text("NVIDIA GeForce RTX 3090, driver 570.86, everything works.")
-
-
-_LISTS = "$ nvidia-smi -L\nGPU 0: NVIDIA RTX A4000 (UUID: GPU-11111111-2222-3333-4444-555555555555)\n"
-_NOUVEAU = (
-    "$ sudo sh NVIDIA-Linux-x86_64.run\nERROR: The Nouveau kernel driver is currently in use by your system.  "
-    "This driver is incompatible with the NVIDIA driver\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "hinted"),
-    [
-        (_NOUVEAU + _LISTS, False),  # a later answer settles it
-        ("journalctl has Xid 13 and then 43 for the GTX 1080 Ti, python dies.", False),  # an error in a program
-        ("After suspend the notebook's CUDA programs do not come back, RTX 3050.", True),
-    ],
-)
-def test_a_message_that_was_judged_is_no_ground_for_a_hint(text: str, hinted: bool) -> None:
-    assert any(is_likened(finding) for finding in findings_of(text)) is hinted

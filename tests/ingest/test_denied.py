@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.checks.engine.likened import is_likened
 from envkit.ingest import parse_text
 from envkit.model import COMPLAINT
+from tests.checks.software import findings_of
 
 _MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
 _NO_CUDA = "Torch not compiled with CUDA enabled"
@@ -43,3 +45,22 @@ def test_a_message_that_is_denied_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", THERE)
 def test_a_message_is_there_where_the_sentence_denies_something_else(text: str) -> None:
     assert [message for message in parse_text(text).messages.get() if message.signature != COMPLAINT]
+
+
+_LISTS = "$ nvidia-smi -L\nGPU 0: NVIDIA RTX A4000 (UUID: GPU-11111111-2222-3333-4444-555555555555)\n"
+_NOUVEAU = (
+    "$ sudo sh NVIDIA-Linux-x86_64.run\nERROR: The Nouveau kernel driver is currently in use by your system.  "
+    "This driver is incompatible with the NVIDIA driver\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "hinted"),
+    [
+        (_NOUVEAU + _LISTS, False),  # a later answer settles it
+        ("journalctl has Xid 13 and then 43 for the GTX 1080 Ti, python dies.", False),  # an error in a program
+        ("After suspend the notebook's CUDA programs do not come back, RTX 3050.", True),
+    ],
+)
+def test_a_message_that_was_judged_is_no_ground_for_a_hint(text: str, hinted: bool) -> None:
+    assert any(is_likened(finding) for finding in findings_of(text)) is hinted
