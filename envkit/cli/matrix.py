@@ -129,14 +129,18 @@ def _listing(name: str, data: Matrix) -> Listing:
     table = listing(name, data)
     if table.name not in ("gpus", "toolkits", "driver_branches"):
         return table
-    from envkit.solver.guide import driver_guide, gpu_guide, toolkit_guide
-
     if table.name == "toolkits":
+        from envkit.solver.release_guide import toolkit_guide
+
         return replace(
             table, rows=toolkit_guide(data), default=(*table.default[:4], "visual_studio", *table.default[4:])
         )
     if table.name == "driver_branches":
+        from envkit.solver.release_guide import driver_guide
+
         return replace(table, rows=driver_guide(data), default=(*table.default[:4], "open_modules", *table.default[4:]))
+    from envkit.solver.guide import gpu_guide
+
     default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])
     return replace(table, rows=gpu_guide(data), default=default)
 

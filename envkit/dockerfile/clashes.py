@@ -125,7 +125,8 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], 
     fitting = fitting_beside(_known(one, lambda _: True), others)
     if needs is not None:
         fitting = (own for own in fitting if not any(needs.against(replace(one, spec=f"=={own}"), others)))
-    pythons = _pythons(one, others)
+    named = needs.python if needs is not None else None
+    pythons = _pythons(one, others) if named is None else (named.release(2),)
     return next((own for own in fitting if _has_wheels(one, own, pythons)), "")
 
 

@@ -48,6 +48,8 @@ def why_left(finding: Finding) -> str:
     """Why `--fix` leaves this one, and what the remedy says, for a person to decide."""
     if finding.id == faults.BASE_GONE.id:  # what its remedy names does not suit the rest of the file
         return _WHY[finding.id]
-    advice = finding.remedy.advice if finding.remedy is not None else ""
-    why = _WHY.get(finding.id, _UNKNOWN)
-    return f"{why} {advice}".rstrip()
+    remedy, why = finding.remedy, _WHY.get(finding.id, _UNKNOWN)
+    if remedy is None:
+        return why
+    commands = [f"`{command}`" for command in remedy.commands if remedy.summary.endswith(":")]
+    return " ".join((why, remedy.summary, *commands)).rstrip()

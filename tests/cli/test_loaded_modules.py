@@ -70,12 +70,12 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     ("words", "budget"),
     [
         (["--version"], 10),
-        (["matrix", "toolkits"], 28),
+        (["matrix", "toolkits"], 30),
         (["recommend"], 79),
         (["resolve", "--framework", "pytorch"], 122),
         (["install", "--cuda", "9.0", "--framework", "pytorch"], 154),
         (["dockerfile", "--framework", "tensorflow"], 158),
-        (["explain", "no-gpu-on-pci"], 83),
+        (["explain", "no-gpu-on-pci"], 84),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -336,7 +336,9 @@ def test_every_kind_of_command_has_options_of_one_value() -> None:
     assert {"recommend", "recommend machine", "fleet report"} <= {name for name, _ in _options_of_one_value()}
     done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[0] == "envkit resolve: --cuda was given more than once. Use it once."
+    assert done.stderr.splitlines()[0] == (
+        "envkit resolve: --cuda was given more than once. Use it once. Run `envkit resolve --help` to list the options."
+    )
 
 
 @pytest.mark.parametrize(

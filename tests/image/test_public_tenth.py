@@ -113,6 +113,6 @@ def test_keeps_silent(id: str, text: str, matrix: Matrix) -> None:
 
 
 def test_only_arg_stands_before_from(matrix: Matrix) -> None:
-    with pytest.raises(SourceError, match="line 2: ENV stands before the first FROM"):
+    with pytest.raises(SourceError, match="line 2: ENV comes before the first FROM, where only ARG is allowed"):
         check_dockerfile("ARG A=1\nENV B=2\nFROM ubuntu:24.04\n", Request(container=True), matrix)
     check_dockerfile("ARG A=1\nFROM ubuntu:24.04\nENV B=2\n", Request(container=True), matrix)

@@ -38,7 +38,7 @@ def test_no_fix_names_an_image_that_is_gone(line: str, matrix: Matrix) -> None:
 @pytest.mark.parametrize(
     ("base", "image"),
     [
-        ("nvidia/cuda:11.0-base", "nvidia/cuda:11.8.0-devel-"),
+        ("nvidia/cuda:11.0-base", "nvidia/cuda:11.0.3-devel-ubuntu20.04"),
         ("nvidia/cuda:12.4.1-runtime-ubuntu22.04", "nvidia/cuda:12.4.1-devel-ubuntu22.04"),
         ("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04"),
     ],

@@ -96,7 +96,7 @@ def test_the_image_installs_the_projects_list(written: Written) -> None:
     folder = written({"requirements.txt": "torch==2.6.0\npandas>=2\n"})
     done = run("dockerfile", "--project", folder)
     assert "requirements.txt" in done.stdout and "torch==2.6.0" in done.stdout
-    assert "the image installs requirements.txt; keep it next to the Dockerfile" in done.stderr
+    assert "Note: The image installs requirements.txt; keep it next to the Dockerfile" in done.stderr
 
 
 def test_the_image_installs_what_a_project_without_a_list_names(written: Written) -> None:

@@ -121,4 +121,4 @@ def test_what_a_shell_hands_over_is_waited_for(shell: str) -> None:
     text = Path(__file__).parents[2] / "docs" / "examples" / "bug-report.txt"
     words = shell.format(f"{sys.executable} -m envkit doctor --from", f"<(sleep 0.2; cat {text})")
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False, timeout=60)
-    assert "is too old for NVIDIA GeForce RTX 5090" in done.stdout
+    assert "is too old for the NVIDIA GeForce RTX 5090" in done.stdout

@@ -121,5 +121,5 @@ def test_frameworks_that_bound_numpy_share_one_bound() -> None:
 
 def test_a_gpu_newer_than_the_cuda_is_named_as_why_the_driver_is() -> None:
     page = " ".join(plan_summary(plan_of(ask("mxnet", gpus=("GeForce RTX 4090",)))).split())
-    assert "520.56.06 or newer (the first for NVIDIA GeForce RTX 4090)" in page
+    assert "520.56.06 or newer (the first for the NVIDIA GeForce RTX 4090)" in page
     assert "TORCH_CUDA_ARCH_LIST" not in page

@@ -175,7 +175,7 @@ _EXPLICIT = Remedy(
 _FOR_R = Remedy(
     "A release of torch for R is built for few CUDA releases, which its message or its installation guide lists; it "
     "downloads CUDA itself, so another toolkit on the machine does not matter, only the driver's age. Start R anew, "
-    'choose one of them before anything is installed, as in Sys.setenv(CUDA = "12.8"), and run '
+    'choose one of them before anything is installed, such as with Sys.setenv(CUDA = "12.8"), and run '
     "install_torch(reinstall = TRUE). Or install the newest release of torch, or its prebuilt package, which has CUDA "
     "and cuDNN inside (options(repos) as in the guide). Afterward cuda_is_available() is TRUE.",
 )

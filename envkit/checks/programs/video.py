@@ -35,9 +35,9 @@ told_by_program(
         "encoder-sessions-used-up",
         "The GPU's video encoder does not start another session",
         impact="The program that asks for one more stream stops; the others continue.",
-        remedy="GeForce cards encode a limited number of streams at once: 3 at first, 5 with drivers of 2023, 8 as of "
-        "551.23, and more with later ones. Close what else encodes (OBS, ShadowPlay's instant replay, Discord, a "
-        "remote desktop, other FFmpeg processes), limit the number of transcodings in the server, or update the "
+        remedy="GeForce cards encode a limited number of streams at once: 3 at first, 5 with drivers of 2023, 8 with "
+        "those of 2024, and more with later ones. Close what else encodes (OBS, ShadowPlay's instant replay, Discord, "
+        "a remote desktop, other FFmpeg processes), limit the number of transcodings in the server, or update the "
         "driver. If this is the first stream, the GPU's memory is full. The command lists the sessions.",
         steps=(fixed("nvidia-smi encodersessions --query"), fixed("nvidia-smi")),
     ),
