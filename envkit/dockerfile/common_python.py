@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from envkit.base.names import normalized
 from envkit.base.versions import Version
@@ -18,21 +18,38 @@ _TORCH = "torch"
 
 def newest_for_all(packages: Iterable[Package], architecture: str, among: Iterable[Version] = ()) -> Version | None:
     """The newest of the Pythons (of all that PyTorch was built for, if none are given); None where none fits all."""
-    pinned = tuple(one for one in packages if one.tool == "pip" and one.spec)
+    pinned = [one for one in packages if one.tool == "pip" and one.spec]
     known = tuple(among) or {python for build in read(FrameworkBuild, "pytorch") for python in build.pythons}
-    fitting = (python for python in known if all(takes(one, architecture, python) for one in pinned))
+    of_torch = _of_torch([one.spec for one in pinned if normalized(one.name) == _TORCH])
+    others = [one for one in pinned if normalized(one.name) != _TORCH]
+    fitting = (
+        python
+        for python in known
+        if (of_torch is None or python in of_torch) and all(_takes(one, architecture, python) for one in others)
+    )
     return max(fitting, default=None)
 
 
 def takes(one: Package, architecture: str, python: Version) -> bool:
     """Whether pip finds a release for a Python, as far as is known."""
-    name = normalized(one.name)
-    if name == _TORCH:
-        try:
-            wish = Wish.parse(one.spec.partition("+")[0], "pip")
-        except ValueError:
-            return True
-        builds = [build for build in read(FrameworkBuild, "pytorch") if wish.holds(Release(build.version))]
-        return not builds or any(python in build.pythons for build in builds)
-    verdict = package_has_wheel(name, one.spec, _LINUX, architecture, python)
+    if normalized(one.name) != _TORCH:
+        return _takes(one, architecture, python)
+    own = _of_torch([one.spec])
+    return own is None or python in own
+
+
+def _takes(one: Package, architecture: str, python: Version) -> bool:
+    verdict = package_has_wheel(normalized(one.name), one.spec, _LINUX, architecture, python)
     return verdict is None or verdict.status != "fail"
+
+
+def _of_torch(specs: Sequence[str]) -> frozenset[Version] | None:
+    """The Pythons of the builds that all these requirements allow, taken as one; None where that is not known."""
+    if not specs:
+        return None
+    try:
+        wish = Wish.parse(",".join(spec.partition("+")[0] for spec in specs), "pip")
+    except ValueError:
+        return None
+    builds = [build for build in read(FrameworkBuild, "pytorch") if wish.holds(Release(build.version))]
+    return frozenset(python for build in builds for python in build.pythons) or None
