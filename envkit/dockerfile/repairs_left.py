@@ -12,6 +12,9 @@ _UNKNOWN = "no change is known that is certain to help."
 _ONLY_THE_AUTHOR = "which one was meant, only its author can say."
 _SEVERAL = "several releases may do, and which one the code needs is not in the file."
 
+_MINICONDA = "Miniconda"
+_NO_CONDA = "no older Miniconda is known with a conda for each Python that the file installs beside it."
+
 _WHY: Mapping[str, str] = {
     faults.BASE_GONE.id: "nothing else is certain to hold what this image held and the file uses.",
     faults.BASE_UNKNOWN.id: "the image is named by an argument that the file does not set.",
@@ -28,7 +31,7 @@ _WHY: Mapping[str, str] = {
     stops.APT_WITHOUT_PACKAGE.id: "no successor of the package is known that is certain to serve as well.",
     stops.ARGUMENT_MISSING.id: "the value comes from whoever builds the image: pass it with --build-arg.",
     stops.COMMANDS_JOINED.id: "where one command ends and the next begins is not certain.",
-    stops.CONDA_TERMS.id: "accepting the terms is up to whoever builds the image.",
+    stops.CONDA_TERMS.id: "the newest conda has no build for a Python that the file installs beside it.",
     stops.GPU_AT_BUILD.id: "the command needs a GPU, which docker build does not have: run it in a container.",
     stops.INSTALLER_GONE.id: "where the file can be had now is not certain.",
     stops.LIST_MISSING.id: "the file is not in what was checked.",
@@ -49,6 +52,8 @@ def why_left(finding: Finding) -> str:
     if finding.id == faults.BASE_GONE.id:  # what its remedy names does not suit the rest of the file
         return _WHY[finding.id]
     remedy, why = finding.remedy, _WHY.get(finding.id, _UNKNOWN)
+    if finding.id == faults.GLIBC_TOO_OLD.id and _MINICONDA in finding.title:
+        why = _NO_CONDA
     if remedy is None:
         return why
     commands = [f"`{command}`" for command in remedy.commands if remedy.summary.endswith(":")]
