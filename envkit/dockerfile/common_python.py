@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit.base.names import normalized
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import Version
 from envkit.compat.package_wheels import package_has_wheel
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import Release, Wish
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 
@@ -27,8 +28,11 @@ def takes(one: Package, architecture: str, python: Version) -> bool:
     """Whether pip finds a release for a Python, as far as is known."""
     name = normalized(one.name)
     if name == _TORCH:
-        spec = VersionSpec.parse(one.spec.partition("+")[0])
-        builds = [build for build in read(FrameworkBuild, "pytorch") if spec.holds(build.version)]
+        try:
+            wish = Wish.parse(one.spec.partition("+")[0], "pip")
+        except ValueError:
+            return True
+        builds = [build for build in read(FrameworkBuild, "pytorch") if wish.holds(Release(build.version))]
         return not builds or any(python in build.pythons for build in builds)
     verdict = package_has_wheel(name, one.spec, _LINUX, architecture, python)
     return verdict is None or verdict.status != "fail"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from envkit.base.errors import SourceError
+from envkit.base.versions import Version
 from envkit.checks.engine.findings import Status
 from envkit.dockerfile.check import check_dockerfile
+from envkit.dockerfile.common_python import takes
+from envkit.dockerfile.packages import Package, Places
 from envkit.solver.request import Request
 from envkit.tables import Matrix
 from tests.image.told import told
@@ -116,3 +119,10 @@ def test_only_arg_stands_before_from(matrix: Matrix) -> None:
     with pytest.raises(SourceError, match="line 2: ENV comes before the first FROM, where only ARG is allowed"):
         check_dockerfile("ARG A=1\nENV B=2\nFROM ubuntu:24.04\n", Request(container=True), matrix)
     check_dockerfile("ARG A=1\nFROM ubuntu:24.04\nENV B=2\n", Request(container=True), matrix)
+
+
+@pytest.mark.parametrize(("spec", "taken"), [("==0.3.0.post4", True), ("==1.0.0.dev1x", True), ("==1.7.1", False)])
+def test_a_release_of_torch_of_any_form_is_read(spec: str, taken: bool) -> None:
+    """Of one that no build is known of, nothing is said."""
+    torch = Package(1, (1,), "pip", "pip", "torch", (), spec, Places("", "", (), "", False), "", None)
+    assert takes(torch, "x86_64", Version.parse("3.12")) is taken

@@ -22,17 +22,18 @@ with open(Path(__file__).with_name("siblings.csv"), encoding="utf-8", newline=""
 SAMPLE = 9  # of so many texts, one is asked in a quick run
 
 
-def first_finding(text: str) -> str:
+def first_finding(text: str, *, likened: bool = False) -> str:
     """The check of the first failure, or of the first warning where nothing fails; `none` without either.
 
-    What the text only reads like is no finding: no cause that a row expects may be found by likeness alone.
+    What the text only reads like is no finding, but an answer, of the verdict "unknown", where it is `likened`.
     """
-    findings = [each for each in run_checks(parse_text(text), matrix(), all_checks().values()) if not is_likened(each)]
-    return next((each.id for each in findings if each.status in (Status.FAIL, Status.WARN)), "none")
+    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    counted = (each for each in findings if likened or not is_likened(each))
+    return next((each.id for each in counted if each.status in (Status.FAIL, Status.WARN)), "none")
 
 
 def _answered_otherwise(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    answers = [(text, accepted, first_finding(text)) for text, accepted in rows]
+    answers = [(text, accepted, first_finding(text, likened=accepted != "none")) for text, accepted in rows]
     return [(text, answer) for text, accepted, answer in answers if answer not in accepted.split("|")]
 
 
