@@ -105,13 +105,24 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
         return
     name = bound[1].partition("<")[0]
     own = re.compile(rf"(?<=\s){re.escape(name)}(?=\s|$)")
-    for at in range(index, start_of(lines, index) - 1, -1):
+    start = start_of(lines, index)
+    earlier = [at for at in range(start) if _names(name, lines, at)]
+    if earlier and not own.search(lines[earlier[-1]]):  # installed there in a release, or a build, of its own
+        return
+    for at in (*range(index, start - 1, -1), *reversed(earlier)):
         changed = own.sub(f"'{bound[1]}'", lines[at], count=1)
-        if changed == lines[at]:
+        if changed == lines[at] and not earlier:
             changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
+
+
+def _names(name: str, lines: Sequence[str], index: int) -> bool:
+    """Whether a line of a command of pip names a package."""
+    start = start_of(lines, index)
+    of_pip = any(PIP_INSTALL.search(line) for line in lines[start : index + 1])
+    return of_pip and re.search(rf"(?<=[\s'\"]){re.escape(name)}(?![\w.-])", lines[index]) is not None
 
 
 def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
