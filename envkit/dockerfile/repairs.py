@@ -13,7 +13,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of
+from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of, without_word
 from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
 from envkit.dockerfile.repairs_conda import from_conda, newest_conda_has, older_installer
 from envkit.dockerfile.repairs_names import (
@@ -191,19 +191,11 @@ def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
 
 
 def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """Without the package of the driver; a continued line that held nothing else goes with it."""
-    index = line_of(finding) - 1
+    """Without the package of the driver."""
     name = finding.subject.partition(": ")[2]
-    rest = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
-    if not name or rest == lines[index] or name.endswith(".run"):  # a command, not a package
-        return
-    before, after = list(lines[:index]), lines[index + 1 :]
-    if not rest.strip(" \t\\"):
-        if not CONTINUED.search(rest) and before:
-            before[-1] = CONTINUED.sub("", before[-1]).rstrip()
-        yield [*before, *after], f"removed {name}"
-    else:
-        yield [*before, rest.rstrip() if not CONTINUED.search(rest) else rest, *after], f"removed {name}"
+    changed = None if name.endswith(".run") else without_word(lines, line_of(finding) - 1, name)  # a command
+    if changed is not None:
+        yield changed, f"removed {name}"
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from envkit._startup.regex import regex
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.containers import image_stops as stops
 from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.repairs_names import is_module
 
 _UNKNOWN = "no change is known that is certain to help."
 _ONLY_THE_AUTHOR = "which one was meant, only its author can say."
 _SEVERAL = "several releases may do, and which one the code needs is not in the file."
 
+_INSTEAD = regex(r"Install (python3-[a-z0-9.+-]{1,60})\.")
+_MODULE = "modules from apt are for the distribution's Python, which may not be the one that this image uses."
 _MINICONDA = "Miniconda"
 _NO_CONDA = "no older Miniconda is known with a conda for each Python that the file installs beside it."
 
@@ -56,5 +60,8 @@ def why_left(finding: Finding) -> str:
         why = _NO_CONDA
     if remedy is None:
         return why
+    word, package = finding.subject.partition(": ")[2], _INSTEAD.fullmatch(remedy.advice)
+    if finding.id == stops.APT_WITHOUT_PACKAGE.id and package is not None and is_module(package[1], word):
+        return _MODULE
     commands = [f"`{command}`" for command in remedy.commands if remedy.summary.endswith(":")]
     return " ".join((why, remedy.summary, *commands)).rstrip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, named_for_pip, other_line, start_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -106,7 +106,7 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
     name = bound[1].partition("<")[0]
     own = re.compile(rf"(?<=\s){re.escape(name)}(?=\s|$)")
     start = start_of(lines, index)
-    earlier = [at for at in range(start) if _names(name, lines, at)]
+    earlier = [at for at in range(start) if named_for_pip(name, lines, at)]
     if earlier and not own.search(lines[earlier[-1]]):  # installed there in a release, or a build, of its own
         return
     for at in (*range(index, start - 1, -1), *reversed(earlier)):
@@ -116,13 +116,6 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"
             return
-
-
-def _names(name: str, lines: Sequence[str], index: int) -> bool:
-    """Whether a line of a command of pip names a package."""
-    start = start_of(lines, index)
-    of_pip = any(PIP_INSTALL.search(line) for line in lines[start : index + 1])
-    return of_pip and re.search(rf"(?<=[\s'\"]){re.escape(name)}(?![\w.-])", lines[index]) is not None
 
 
 def without_windows(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
