@@ -16,6 +16,10 @@ _SEVERAL = "several releases may do, and which one the code needs is not in the 
 
 _INSTEAD = regex(r"Install (python3-[a-z0-9.+-]{1,60})\.")
 _MODULE = "modules from apt are for the distribution's Python, which may not be the one that this image uses."
+_BASE_FLAVOR = regex(r"nvidia/cuda:[\d.]{1,12}-base(?:-[\w.]{1,40})?\s")
+_OTHER_MAJOR = (
+    "no tag of the same major CUDA is left for this system, and what the file brings may be built for that CUDA."
+)
 _MINICONDA = "Miniconda"
 _NO_CONDA = "no older Miniconda is known with a conda for each Python that the file installs beside it."
 
@@ -54,7 +58,7 @@ _WHY: Mapping[str, str] = {
 def why_left(finding: Finding) -> str:
     """Why `--fix` leaves this one, and what the remedy says, for a person to decide."""
     if finding.id == faults.BASE_GONE.id:  # what its remedy names does not suit the rest of the file
-        return _WHY[finding.id]
+        return _OTHER_MAJOR if _BASE_FLAVOR.match(finding.title) else _WHY[finding.id]
     remedy, why = finding.remedy, _WHY.get(finding.id, _UNKNOWN)
     if finding.id == faults.GLIBC_TOO_OLD.id and _MINICONDA in finding.title:
         why = _NO_CONDA
