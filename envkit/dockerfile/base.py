@@ -51,6 +51,12 @@ class Base:
         return told or (Version.find(self.tag) if self.repository == CUDA_REPOSITORY else None)
 
     @property
+    def of_distribution(self) -> bool:
+        """True for an image of a distribution, or one of nvidia/cuda: what it has of Python is the distribution's."""
+        own = (self.system.base_image or "").partition(":")[0] if self.system is not None else ""
+        return self.own is None and self.repository in (CUDA_REPOSITORY, own)
+
+    @property
     def jetson(self) -> bool:
         """True for an image for Jetson boards."""
         return _JETSON.search(self.image) is not None

@@ -9,7 +9,7 @@ from envkit._startup.records import record
 from envkit.checks.containers import image_faults
 from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.repairs import repairs_of
-from envkit.dockerfile.repairs_base import REPLACED, WITH
+from envkit.dockerfile.repairs_base import REPLACED, WITH, arguments_idle
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -36,7 +36,7 @@ def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix
     Raises SourceError for a text that is not a Dockerfile.
     """
     findings, told, seen = tuple(found), list[str](), {text}
-    before = len(_errors(findings))
+    before, lines = len(_errors(findings)), text.splitlines()
     best: DockerfileChange | None = None
     for _ in range(_STEPS):
         step = _step(text, findings, check, matrix, seen)
@@ -46,7 +46,7 @@ def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix
         told = [*_without_passing(told, said)]
         left = tuple(_errors(findings))
         if len(left) < (before if best is None else len(best.left)):
-            best = DockerfileChange(text, tuple(told), left)
+            best = DockerfileChange(text, (*told, *arguments_idle(lines, text.splitlines())), left)
     return best
 
 

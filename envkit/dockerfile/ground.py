@@ -26,7 +26,7 @@ from envkit.dockerfile.stages import (
     needed_stages,
     with_parents,
 )
-from envkit.tables.known_images import CUDA_REPOSITORY, PYTHON_REPOSITORY, image_name
+from envkit.tables.known_images import PYTHON_REPOSITORY, image_name
 from envkit.tables.loader import read
 
 if TYPE_CHECKING:
@@ -153,9 +153,7 @@ class Ground:
     @property
     def plain(self) -> bool:
         """True for an image of a distribution, or one of nvidia/cuda: what it has of Python is the distribution's."""
-        system = self.base.system
-        own = (system.base_image or "").partition(":")[0] if system is not None else ""
-        return self.base.own is None and self.base.repository in (CUDA_REPOSITORY, own)
+        return self.base.of_distribution
 
     @property
     def of_python(self) -> bool:

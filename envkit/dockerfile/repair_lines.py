@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
@@ -47,6 +48,26 @@ def _is_unread(line: str) -> bool:
 def other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
     """The lines with another one in place of that with this number."""
     return [*lines[:index], line, *lines[index + 1 :]]
+
+
+def without_word(lines: Sequence[str], index: int, word: str) -> Sequence[str] | None:
+    """The lines without a package's name in one; a continued line that held nothing else goes with it."""
+    rest = re.sub(rf"(?<![\w.+=-]){re.escape(word)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
+    if not word or rest == lines[index]:
+        return None
+    before, after = list(lines[:index]), lines[index + 1 :]
+    if rest.strip(" \t\\"):
+        return [*before, rest if CONTINUED.search(rest) else rest.rstrip(), *after]
+    if not CONTINUED.search(rest) and before:
+        before[-1] = CONTINUED.sub("", before[-1]).rstrip()
+    return [*before, *after]
+
+
+def named_for_pip(name: str, lines: Sequence[str], index: int) -> bool:
+    """Whether a line of a command of pip names a package."""
+    start = start_of(lines, index)
+    of_pip = any(PIP_INSTALL.search(line) for line in lines[start : index + 1])
+    return of_pip and re.search(rf"(?<=[\s'\"]){re.escape(name)}(?![\w.-])", lines[index]) is not None
 
 
 def of_nvidia(lines: Sequence[str]) -> bool:

@@ -13,8 +13,9 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of
+from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of, without_word
 from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
+from envkit.dockerfile.repairs_conda import from_conda, newest_conda_has, older_installer
 from envkit.dockerfile.repairs_names import (
     answered,
     index_chosen,
@@ -79,11 +80,19 @@ def repairs_of(text: str, finding: Finding, matrix: Matrix) -> Iterator[Repaired
         return
     end = "\n" if text.endswith("\n") else ""
     for changed, told in (
-        *_known_words(lines, finding),
-        *_known_lines(lines, finding),
+        *_by_tables(lines, finding, matrix),
         *_REPAIRS.get(finding.id, _none)(lines, finding, matrix),
     ):
         yield Repaired("\n".join(changed) + end, told)
+
+
+def _by_tables(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    of_terms = finding.id == image_stops.CONDA_TERMS.id
+    if of_terms and not newest_conda_has(lines, matrix):
+        return  # the terms met, it stops at a Python that it has no build for
+    if not (of_terms and from_conda(lines, finding, matrix)):  # which an installer elsewhere in the file changes not
+        yield from _known_words(lines, finding)
+    yield from _known_lines(lines, finding)
 
 
 def _none(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -182,19 +191,11 @@ def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
 
 
 def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """Without the package of the driver; a continued line that held nothing else goes with it."""
-    index = line_of(finding) - 1
+    """Without the package of the driver."""
     name = finding.subject.partition(": ")[2]
-    rest = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
-    if not name or rest == lines[index] or name.endswith(".run"):  # a command, not a package
-        return
-    before, after = list(lines[:index]), lines[index + 1 :]
-    if not rest.strip(" \t\\"):
-        if not CONTINUED.search(rest) and before:
-            before[-1] = CONTINUED.sub("", before[-1]).rstrip()
-        yield [*before, *after], f"removed {name}"
-    else:
-        yield [*before, rest.rstrip() if not CONTINUED.search(rest) else rest, *after], f"removed {name}"
+    changed = None if name.endswith(".run") else without_word(lines, line_of(finding) - 1, name)  # a command
+    if changed is not None:
+        yield changed, f"removed {name}"
 
 
 def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
@@ -231,6 +232,7 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.CUDNN_DIFFERS.id: _either(other_cudnn, fuller_tag),
     image_stops.APT_KEY_ROTATED.id: key_fetched,
     image_faults.DRIVER_INSIDE.id: _without_driver,
+    image_faults.GLIBC_TOO_OLD.id: older_installer,
     image_faults.GPU_HIDDEN.id: _without_variable,
     image_faults.REQUIREMENTS_CLASH.id: _clash_settled,
     image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
@@ -244,6 +246,7 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
     image_stops.COMPILER_MISSING.id: fuller_tag,
+    image_stops.CONDA_TERMS.id: older_installer,
     image_stops.INSTALLER_REFUSES.id: _other_script,
     image_stops.TORCH_HIDDEN.id: not_isolated,
     image_stops.TOOL_OPTION.id: option_put_right,

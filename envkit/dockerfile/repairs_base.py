@@ -91,11 +91,11 @@ def other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes
     row = place.row(matrix) if place is not None else None
     if place is None or row is None or row.cuda is None:
         return
-    near = tags_in_place_of(row, matrix)[:1]
+    near = _of_the_major(row, matrix)
     for tag in near:
         if _keeps_packages(lines, row, tag):
             yield place.other(f"{row.repository}:{tag.tag}")
-    if not near and row.state in (*GONE, ""):
+    if not near and row.flavor != FLAVORS[0] and row.state in (*GONE, ""):  # that has no more than a library
         made = cuda_installed(row, place.base, matrix)
         if made is not None and not of_nvidia(lines):
             changed, told = place.other(made.image)
@@ -160,9 +160,17 @@ def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
         if row is None and place.base.image == system.base_image:
             yield place.other(other.base_image)
         elif row is not None and row.cuda is not None:
-            for tag in tags_in_place_of(replace(row, os_id=other.os_id), matrix)[:1]:
+            for tag in _of_the_major(replace(row, os_id=other.os_id), matrix):
                 if tag.os_id == other.os_id and _keeps_packages(lines, row, tag):
                     yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def arguments_idle(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What to tell of arguments that named an image, which another one in place of it no longer reads."""
+    was, now = ([word["image"] for line in lines if (word := _IMAGE_WORD.match(line))] for lines in (before, after))
+    read_by = [set(found[1] or found[2] for found in _VARIABLE.finditer(" ".join(images))) for images in (was, now)]
+    idle = sorted(read_by[0] - read_by[1])
+    return [f"ARG {', '.join(idle)} no longer choose{'s' * (len(idle) == 1)} the base image"] if idle else []
 
 
 def from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
@@ -185,6 +193,12 @@ def _beside(wanted: ImageTag, row: ImageTag, matrix: Matrix) -> list[ImageTag]:
     major = row.cuda.major
     tags = tags_in_place_of(wanted, matrix)
     return [tag for tag in tags if tag.os_id == row.os_id and tag.cuda is not None and tag.cuda.major == major]
+
+
+def _of_the_major(row: ImageTag, matrix: Matrix) -> list[ImageTag]:
+    """The nearest tag, if any: none of another major, for which nothing that the file brings may be built."""
+    assert row.cuda is not None
+    return [tag for tag in tags_in_place_of(row, matrix)[:1] if tag.cuda and tag.cuda.major == row.cuda.major]
 
 
 def _has_python(system: OperatingSystem, finding: Finding, lines: Sequence[str]) -> bool:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from envkit._startup.regex import regex
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.containers import image_stops as stops
 from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.repairs_names import is_module
 
 _UNKNOWN = "no change is known that is certain to help."
 _ONLY_THE_AUTHOR = "which one was meant, only its author can say."
 _SEVERAL = "several releases may do, and which one the code needs is not in the file."
+
+_INSTEAD = regex(r"Install (python3-[a-z0-9.+-]{1,60})\.")
+_MODULE = "modules from apt are for the distribution's Python, which may not be the one that this image uses."
+_BASE_FLAVOR = regex(r"nvidia/cuda:[\d.]{1,12}-base(?:-[\w.]{1,40})?\s")
+_OTHER_MAJOR = (
+    "no tag of the same major CUDA is left for this system, and what the file brings may be built for that CUDA."
+)
+_MINICONDA = "Miniconda"
+_NO_CONDA = "no older Miniconda is known with a conda for each Python that the file installs beside it."
 
 _WHY: Mapping[str, str] = {
     faults.BASE_GONE.id: "nothing else is certain to hold what this image held and the file uses.",
@@ -28,7 +39,7 @@ _WHY: Mapping[str, str] = {
     stops.APT_WITHOUT_PACKAGE.id: "no successor of the package is known that is certain to serve as well.",
     stops.ARGUMENT_MISSING.id: "the value comes from whoever builds the image: pass it with --build-arg.",
     stops.COMMANDS_JOINED.id: "where one command ends and the next begins is not certain.",
-    stops.CONDA_TERMS.id: "accepting the terms is up to whoever builds the image.",
+    stops.CONDA_TERMS.id: "the newest conda has no build for a Python that the file installs beside it.",
     stops.GPU_AT_BUILD.id: "the command needs a GPU, which docker build does not have: run it in a container.",
     stops.INSTALLER_GONE.id: "where the file can be had now is not certain.",
     stops.LIST_MISSING.id: "the file is not in what was checked.",
@@ -47,9 +58,14 @@ _WHY: Mapping[str, str] = {
 def why_left(finding: Finding) -> str:
     """Why `--fix` leaves this one, and what the remedy says, for a person to decide."""
     if finding.id == faults.BASE_GONE.id:  # what its remedy names does not suit the rest of the file
-        return _WHY[finding.id]
+        return _OTHER_MAJOR if _BASE_FLAVOR.match(finding.title) else _WHY[finding.id]
     remedy, why = finding.remedy, _WHY.get(finding.id, _UNKNOWN)
+    if finding.id == faults.GLIBC_TOO_OLD.id and _MINICONDA in finding.title:
+        why = _NO_CONDA
     if remedy is None:
         return why
+    word, package = finding.subject.partition(": ")[2], _INSTEAD.fullmatch(remedy.advice)
+    if finding.id == stops.APT_WITHOUT_PACKAGE.id and package is not None and is_module(package[1], word):
+        return _MODULE
     commands = [f"`{command}`" for command in remedy.commands if remedy.summary.endswith(":")]
     return " ".join((why, remedy.summary, *commands)).rstrip()

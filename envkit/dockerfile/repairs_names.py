@@ -10,7 +10,16 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, end_of, other_line, said_before, start_of
+from envkit.dockerfile.repair_lines import (
+    PIP_INSTALL,
+    Changes,
+    end_of,
+    named_for_pip,
+    other_line,
+    said_before,
+    start_of,
+    without_word,
+)
 from envkit.dockerfile.repairs_base import from_of
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
@@ -40,6 +49,10 @@ _ENDS = frozenset({"fi", "done", "then", "do", "else", "elif", "esac"})
 _RUN = "RUN"
 _INSTRUCTIONS = frozenset({"RUN", "WORKDIR", "ENV", "COPY", "ADD", "USER", "CMD", "ENTRYPOINT", "EXPOSE"})
 _USED = regex(r"([A-Z]{3,10}) is a Dockerfile instruction, but is used here as a shell command")
+_ALONE = regex(
+    r"RUN\s+(?:apt(?:-get)?\s+update\s+&&\s+)?apt(?:-get)?(?:\s+-\S{1,60}){0,4}\s+install(?:\s+-\S{1,60}){0,4}\s+\S+\s*"
+)
+_NOTHING = regex(r"\binstall(?:\s+-\S{1,60}){0,4}\s*(?:&&|;|\||$|RUN\b)")
 _FEW = 8  # lines of one command
 
 
@@ -50,10 +63,32 @@ def name_replaced(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     word = finding.subject.partition(": ")[2].partition("=")[0]
     if told is None or not word:
         return
+    if is_module(told[1], word) and any(named_for_pip(word, lines, at) for at in range(len(lines))):
+        yield from _left_to_pip(lines, index, word)
+        return
+    place = from_of(lines, finding, matrix)
+    if is_module(told[1], word) and (place is None or not place.base.of_distribution):
+        return  # which may have a Python that finds no modules of apt
     own = re.compile(rf"(?<![\w./@+-]){re.escape(word)}(?:=[^\s'\"]+)?(?=[\s'\"\\]|$)")
     changed = own.sub(told[1], lines[index])
     if changed != lines[index]:
         yield other_line(lines, index, changed), f"replaced {word} with {told[1]}"
+
+
+def is_module(package: str, word: str) -> bool:
+    """Whether a package of apt is the module of Python that a word means, rather than Python or a tool."""
+    return package.startswith("python3-") and not word.startswith(("python", "pip"))
+
+
+def _left_to_pip(lines: Sequence[str], index: int, word: str) -> Changes:
+    """Without a name that pip installs as well; without the instruction, if it does nothing else."""
+    told = f"removed {word} in line {index + 1}, which pip installs"
+    if _ALONE.fullmatch(lines[index]):
+        yield [*lines[:index], *lines[index + 1 :]], told
+        return
+    changed = without_word(lines, index, word)
+    if changed is not None and not _NOTHING.search(" ".join(line.rstrip(" \\") for line in changed)):
+        yield changed, told
 
 
 def other_image(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
-from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, other_line, start_of
+from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, named_for_pip, other_line, start_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -105,9 +105,13 @@ def companion_bounded(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
         return
     name = bound[1].partition("<")[0]
     own = re.compile(rf"(?<=\s){re.escape(name)}(?=\s|$)")
-    for at in range(index, start_of(lines, index) - 1, -1):
+    start = start_of(lines, index)
+    earlier = [at for at in range(start) if named_for_pip(name, lines, at)]
+    if earlier and not own.search(lines[earlier[-1]]):  # installed there in a release, or a build, of its own
+        return
+    for at in (*range(index, start - 1, -1), *reversed(earlier)):
         changed = own.sub(f"'{bound[1]}'", lines[at], count=1)
-        if changed == lines[at]:
+        if changed == lines[at] and not earlier:
             changed = PIP_INSTALL.sub(lambda found: f"{found[0]} '{bound[1]}'", lines[at], count=1)
         if changed != lines[at]:
             yield other_line(lines, at, changed), f"bounded {bound[1]}"

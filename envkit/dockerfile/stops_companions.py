@@ -44,6 +44,7 @@ class _Beside:
 
     release: Version | None
     why: str
+    asked: str = ""  # as the file itself asks for it
 
 
 def companion_outgrown(ground: Ground) -> Iterator[Finding]:
@@ -87,15 +88,18 @@ def _is_certain(row: NewerCompanion, package: Package, ground: Ground) -> bool:
     return row.companion in _BY_NAME and all(one.line > package.line for one in ground.unread)
 
 
-def _remedy(package: Package, row: NewerCompanion, bound: str) -> str:
+def _remedy(package: Package, row: NewerCompanion, bound: str, asked: str) -> str:
     """The bound that helps: that of the companion, or of the package where no release of the companion would do."""
     first = row.versions.removeprefix(">=")
     if row.below is not None:
         return f"Use '{bound}'."
     none = row.since == limit("mmcv-full-oldest")
     if none and row.newest and not package.spec and first != row.versions:
-        return f"Add '{package.name}<{first}', or what the newest {package.name} wants in place of {row.companion}."
-    return f"Add '{bound}', or use a newer {package.name}."
+        before = f"Use a release of {package.name} before {first} that works with {asked}"
+        older = before if asked else f"Add '{package.name}<{first}'"
+        return f"{older}, or what the newest {package.name} wants in place of {row.companion}."
+    older = f"Use '{bound}' in place of {asked}" if asked else f"Add '{bound}'"
+    return f"{older}, or use a newer {package.name}."
 
 
 def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
@@ -108,7 +112,7 @@ def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
         f"{package.asked} does not work with {companion}, {beside.why}: {row.because}",
         package_subject(package),
         impact="It installs, and stops when it is imported or first used.",
-        fix=_remedy(package, row, bound),
+        fix=_remedy(package, row, bound, beside.asked),
         sources=row.sources,
     )
 
@@ -134,7 +138,8 @@ def _beside(row: NewerCompanion, ground: Ground) -> _Beside | None:
             return None
     spec = named.get(row.companion, "")
     if spec:
-        found = _Beside(None, f"as {row.companion}{spec} asks") if _is_outside(spec, row) else None
+        asked = f"{row.companion}{spec}"
+        found = _Beside(None, f"as {asked} asks", asked) if _is_outside(spec, row) else None
         return found if ground.stock or row.companion not in _IN_CONDA else None
     if row.companion in _BY_NAME:
         return _Beside(None, "which is installed as well") if row.companion in named else None

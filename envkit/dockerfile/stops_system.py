@@ -28,7 +28,7 @@ _DISTUTILS = regex(r"python(3\.\d{1,2})-distutils")
 _DEADSNAKES = ("distribution-packages", "github-deadsnakes-issues-251")
 _OF_KEYS = (("gpg",), ("apt-key",))  # where one server fails, files often try the next
 _SOURCES = "/etc/apt/sources.list"
-_CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
+CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
 _USES_CHANNELS = ("install", "create", "update", "upgrade")
 
 
@@ -146,7 +146,7 @@ def sources_missing(ground: Ground) -> Iterator[Finding]:
 def conda_terms(ground: Ground) -> Iterator[Finding]:
     """The first use of the default channels by a conda that asks for their terms."""
     base = ground.base
-    newest = base.repository in _CONDA_IMAGES and base.tag in ("", "latest")
+    newest = base.repository in CONDA_IMAGES and base.tag in ("", "latest")
     if not (newest or "anaconda" in ground.tells) or "terms" in ground.tells:
         return
     for step in ground.steps:

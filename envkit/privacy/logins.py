@@ -26,6 +26,9 @@ _STATED = regex(
 )
 _USER_OPTION = regex(
     r"((?<![\w-])(?:-u|-U|--user|--proxy-user)(?:[ \t]{1,4}|=)[\"']?)(?!\d{1,9}:\d{1,9}(?:\s|$))(?![A-Za-z]:\\)"
+    # What pip upgrades, or puts into a user's folder, by its address: `-U git+https://…`, `-U name@https://…`
+    r"(?!(?:[\w.-]{1,60}(?:\[[\w,.-]{1,60}\])?@)?(?:(?:git|hg|svn|bzr)\+)?(?:https?|ssh|git|svn|ftp|file)"
+    r"://[\w.@:*-]{0,90}[./])"
     r"[^\s:\"'/=]{1,120}:[^\s\"']+"
 )
 _URL = regex(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://(?:[^\s\"'`/@:<>|]{0,100}:[^\s\"'`@]{1,200}@)?[^\s\"'<>`|]*")
@@ -47,6 +50,7 @@ _MIXED = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]
 _COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _TOKEN_FOLLOWS = "t"  # `/t/<token>/` in the address of a conda channel
 _HOOK = regex(r"(?:web)?hooks?(?:b2)?$")  # a part of an address behind which only its owner knows what follows
+_NO_SECRET = "git@"  # everybody's name at a host of repositories
 _TELLING = regex(r"[A-Z0-9]")
 _BOT = regex(r"(bot\d{1,20}:)[^/]+")  # of Telegram
 
@@ -106,7 +110,7 @@ def _without_url_secrets(url: str) -> str:
     """The URL without login and query, and without parts of its path that look like tokens."""
     scheme, _, rest = url.partition("://")
     login = _login_of(rest)
-    rest = f"{HIDDEN}@{rest[login:]}" if login else rest
+    rest = f"{HIDDEN}@{rest[login:]}" if login and rest[:login] != _NO_SECRET else rest
     place, query, _ = rest.partition("?")
     parts = place.split("/")
     shown = [

@@ -155,6 +155,16 @@ class InstallerGlibc:
     sources: tuple[str, ...]
 
 
+@table("image/older_minicondas.csv", "release")
+@record
+class OlderMiniconda:
+    """An installer of Miniconda that runs on old systems, newest first, and all Pythons its release of conda is for."""
+
+    release: str
+    pythons: tuple[Version, ...]
+    sources: tuple[str, ...]
+
+
 @table("image/distribution_pips.csv", "os_id")
 @record
 class DistributionPip:

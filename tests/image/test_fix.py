@@ -99,7 +99,7 @@ def errors(text: str) -> list[str]:
         pytest.param(
             "FROM continuumio/miniconda3\nRUN conda install -y numpy\n",
             "image.conda-terms",
-            "FROM condaforge/miniforge3\nRUN conda install -y numpy\n",
+            "FROM continuumio/miniconda3\nENV CONDA_PLUGINS_AUTO_ACCEPT_TOS=yes\nRUN conda install -y numpy\n",
             id="terms of channels",
         ),
     ],

@@ -42,9 +42,9 @@ def fixed(text: str) -> str:
             id="the same release, though it is no longer supported",
         ),
         pytest.param(
-            "FROM nvidia/cuda:10.2-base-ubuntu18.04\n",
-            ("FROM nvidia/cuda:11.4.3-base-ubuntu18.04\n",),
-            id="a base flavor, which has no more of CUDA than its smallest library",
+            "FROM nvidia/cuda:11.0-base-ubuntu18.04\n",
+            ("FROM nvidia/cuda:11.0.3-base-ubuntu18.04\n",),
+            id="a base flavor of the same major",
         ),
         pytest.param(
             "FROM nvidia/cuda:10.0-cudnn7-devel-ubuntu18.04 AS one\n",
@@ -174,6 +174,7 @@ def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
             "FROM nvidia/cuda:9.0-cudnn7-devel-ubuntu16.04\nRUN apt-mark hold cuda* libcudnn*\n",
             id="whatever packages of NVIDIA's an image had",
         ),
+        pytest.param("FROM nvidia/cuda:10.2-base-ubuntu18.04\n", id="a base flavor of which another major is left"),
         pytest.param("FROM nvidia/cuda:8.0-devel-centos7\n", id="a system that the installer's lines are not for"),
         pytest.param(
             f"{_DEVEL}RUN pip install 'torch==1.12.1+cu116' xformers==0.0.17 "
@@ -197,6 +198,37 @@ def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
 def test_what_is_not_certain_stays(text: str) -> None:
     assert errors(text)
     assert fixed(text) == text
+
+
+def test_why_a_base_flavor_stays_is_told() -> None:
+    gone = "FROM nvidia/cuda:{}\n"
+    [left] = check(gone.format("10.2-base-ubuntu18.04"))
+    assert why_left(left).startswith("no tag of the same major CUDA is left")
+    [other] = [one for one in check(gone.format("8.0-devel-centos7")) if one.status is Status.FAIL]
+    assert why_left(other).startswith("nothing else is certain")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            "ARG CUDA=10.0\nARG CUDNN=7\nFROM nvidia/cuda:${CUDA}-cudnn${CUDNN}-runtime-ubuntu16.04\n",
+            "ARG CUDA, CUDNN no longer choose the base image",
+            id="both of an image",
+        ),
+        pytest.param(
+            "ARG V=11.3.0\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\nARG V\nRUN echo $V\n",
+            "ARG V no longer chooses the base image",
+            id="one that is read elsewhere",
+        ),
+        pytest.param("ARG V=11.3.0\nFROM nvidia/cuda:${V}-devel-ubuntu20.04\n", "", id="one that has another default"),
+        pytest.param("ARG V=1\nFROM nvidia/cuda:11.3.0-devel-ubuntu20.04\n", "", id="one that never named the image"),
+    ],
+)
+def test_an_argument_that_chooses_nothing_any_more_is_told(text: str, told: str) -> None:
+    change = change_for(text, check(text), check, matrix())
+    assert change is not None
+    assert [one for one in change.told if one.startswith("ARG ")] == ([told] if told else [])
 
 
 def test_repositories_that_packages_bring_get_the_archive_as_well() -> None:
