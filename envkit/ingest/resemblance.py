@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
-from envkit.ingest.likeness import NOTHING_WRONG, Likeness, known_reports
+from envkit.ingest.likeness import NOTHING_WRONG, Likeness, is_prose, known_reports
 from envkit.ingest.sentences import asserted
 from envkit.ingest.text import Text
 from envkit.model import READS_LIKE, Message
@@ -62,7 +62,7 @@ def _near(text: str, least: float) -> list[Likeness]:
     causes = [likeness for likeness in ranked if likeness.cause != NOTHING_WRONG]
     healthy = next((likeness.score for likeness in ranked if likeness.cause == NOTHING_WRONG), 0.0)
     behind = 0.0 if len(text) <= _SHORT else _BEHIND
-    if not causes or causes[0].score < max(least, healthy - behind):
+    if not is_prose(text) or not causes or causes[0].score < max(least, healthy - behind):
         return []
     return [likeness for likeness in causes[:_MOST] if likeness.score >= _NEAR * causes[0].score]
 

@@ -79,7 +79,7 @@ def test_the_verdict_is_neither_health_nor_the_hint(text: str) -> None:
 
 
 def test_other_causes_that_are_nearly_as_like_are_named_with_what_tells_them_apart() -> None:
-    environment = parse_text("The amber fan does not work.")
+    environment = parse_text("The amber fan of my card is stuck and does not work.")
     [hint] = hints(environment)
     assert hint.id == CAUSE
     assert [other.id for other in hint.alternatives] == [OTHER]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from envkit.checks.engine.registry import all_checks
-from envkit.ingest.likeness import CAUSES, COMMENT, NOTHING_WRONG, Known, Likeness, terms
+from envkit.ingest.likeness import CAUSES, COMMENT, NOTHING_WRONG, Known, Likeness, is_prose, terms
 from tools.data.known_reports import TABLE, Example, batches_learned, digest, examples, table
 
 WORDS = re.compile(r"(?:[a-z][a-z0-9_]{1,24}|[\u4e00-\u9fff])(?: (?:[a-z][a-z0-9_]{1,24}|[\u4e00-\u9fff]))?")
@@ -74,6 +74,11 @@ def test_scores_are_sums_of_weights_by_rarity() -> None:
 def test_terms_are_words_that_say_something_and_pairs_of_them() -> None:
     assert terms("The GPU is at 0x7f00: GPU lost!") == {"gpu", "hex", "lost", "gpu hex", "hex gpu", "gpu lost"}
     assert "卡" in terms("显卡没了")
+
+
+def test_words_in_no_order_are_no_prose() -> None:
+    assert is_prose("It is gone after the update.") and is_prose("显卡没了")
+    assert not is_prose("CUDA error GPU lost On Off driver 535 None None A100")
 
 
 def test_the_table_names_the_batches_that_it_knows() -> None:
