@@ -139,9 +139,23 @@ def _moving_tags() -> Iterator[Pattern]:
         yield Pattern(f"image/tag_schemes.csv: {scheme.repository}", scheme.tags, from_the_start=True)
 
 
-def _driver_packages() -> Iterator[Pattern]:
-    for name in ("nvidia-driver-550", "cuda"):
-        yield Pattern("envkit.dockerfile.repairs: a driver", rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?")
+def _words_of_repairs() -> Iterator[Pattern]:
+    """Of words of a Dockerfile's own line, which are taken as they are: the rest is the same for each."""
+    where = "envkit.dockerfile.repair_lines, repairs_base, repairs_names, repairs_words"
+    for word in map(re.escape, ("nvidia-driver-550", "cuda")):
+        yield Pattern(where, rf"(?<![\w.+=-]){word}(?:=\S+)?(?![\w.+-])\s?")
+        yield Pattern(where, rf"(?<=[\s'\"]){word}(?![\w.-])")
+        yield Pattern(where, rf"(?<![\w./@+-]){word}(?:=[^\s'\"]+)?(?=[\s'\"\\]|$)")
+        yield Pattern(where, rf"(?<=\s){word}(?=\s|$)")
+        yield Pattern(where, rf"{word}\w+")
+        yield Pattern(where, rf"\b{word}(?=\s+\.)")
+    for name in ("CUDA", "B"):
+        yield Pattern(where, rf"\s*(?:ARG|ENV)\s+{name}\b", from_the_start=True)
+        yield Pattern(where, rf"(?i)\s*ARG\s+{name}=", from_the_start=True)
+        yield Pattern(where, rf"\$\{{?{name}\b")
+        yield Pattern(where, rf"(?im)^[ \t]*ARG[ \t]+{name}\b")
+        yield Pattern(where, rf"(&&|;)\s+{name}\s+")
+    yield Pattern(where, r"nvidia/cuda:(.+?)-devel-ubuntu(.+?)", from_the_start=True)
 
 
 def _programs() -> Iterator[Pattern]:
@@ -179,7 +193,16 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.dockerfile.least_python._of_tag": lambda: iter(()),  # those of the line above
     "envkit.dockerfile.contents._at_least": lambda: iter(()),  # the same
     "envkit.tables.known_bases._by_its_words": lambda: iter(()),  # the same
-    "envkit.dockerfile.repairs._without_driver": _driver_packages,
+    "envkit.dockerfile.repair_lines.without_word": _words_of_repairs,
+    "envkit.dockerfile.repair_lines.named_for_pip": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_base._by_arguments": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_base._uses": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_names.instruction_apart": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_names.name_replaced": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_words._declares": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_words.companion_bounded": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_words.switch_renamed": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs_words.written": lambda: iter(()),  # the same
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.privacy.secret_commands._pattern": _commands,
     "envkit.privacy.printed_secrets._pattern": lambda: iter(()),  # those of the line above
