@@ -82,7 +82,9 @@ class _From:
 
 def _uses(name: str, text: str) -> bool:
     """Whether anything in a text reads a variable, or declares it again."""
-    return re.search(rf"\$\{{?{name}\b", text) is not None or len(re.findall(rf"(?im)^[ \t]*ARG[ \t]+{name}\b", text)) > 1
+    return (
+        re.search(rf"\$\{{?{name}\b", text) is not None or len(re.findall(rf"(?im)^[ \t]*ARG[ \t]+{name}\b", text)) > 1
+    )
 
 
 def other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
