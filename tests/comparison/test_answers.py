@@ -73,7 +73,7 @@ def test_a_list_of_packages_does_not_say_that_a_driver_works_again(name: str) ->
 
 def test_the_change_that_causes_a_symptom_comes_before_it() -> None:
     there, back = of(parse_text(WORKS), parse_text(FAILS)), of(parse_text(FAILS), parse_text(WORKS))
-    assert [item.change.fact for item in there.culprits][:2] == ["system.kernel", "driver.nvml"]
+    assert [item.change.fact for item in there.culprits][:2] == ["system.kernel", "driver.nvidia_smi"]
     assert all(item.explains == ("driver-module-not-loaded",) for item in there.culprits)
     assert [finding.id for finding in back.gone] == ["driver-module-not-loaded"] and not back.not_judged
 
