@@ -239,6 +239,7 @@ def test_repositories_that_packages_bring_get_the_archive_as_well() -> None:
     assert fixed(together) == together
 
 
+@pytest.mark.thorough
 def test_the_remedy_and_the_repair_name_the_same_image() -> None:
     """In every public file whose base is gone: the first repair has the image that the text of the finding names."""
     compared = 0

@@ -24,6 +24,7 @@ def test_a_text_yields_its_facts_and_messages(case: Case) -> None:
     assert {path: told(document, path) for path, _ in case.facts} == dict(case.facts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_fact_says_its_line_and_format(case: Case) -> None:
     environment = parse_text(case.text)
