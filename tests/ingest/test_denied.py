@@ -59,7 +59,7 @@ _NOUVEAU = (
     [
         (_NOUVEAU + _LISTS, False),  # a later answer settles it
         ("journalctl has Xid 13 and then 43 for the GTX 1080 Ti, python dies.", False),  # an error in a program
-        ("After suspend the notebook's CUDA programs do not come back, RTX 3050.", True),
+        ("After suspend the CUDA programs of my notebook do not come back, RTX 3050.", True),
     ],
 )
 def test_a_message_that_was_judged_is_no_ground_for_a_hint(text: str, hinted: bool) -> None:
