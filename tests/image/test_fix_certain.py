@@ -12,6 +12,7 @@ from envkit.dockerfile.change import change_for
 from envkit.dockerfile.repairs import repairs_of
 from envkit.dockerfile.repairs_left import why_left
 from tests.checks.software import matrix
+from tests.image.repaired import assert_repaired, fixed
 from tests.image.test_fix import check, errors
 from tests.image.test_public import FILES
 
@@ -25,12 +26,6 @@ _DEVEL = (
 _MINICONDA = "https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-x86_64.sh"
 _GET_MINICONDA = f"FROM ubuntu:22.04\n{_APT}wget\nRUN wget {_MINICONDA} && bash Miniconda3-latest-Linux-x86_64.sh -b"
 _CONDA = "ENV PATH=/root/miniconda3/bin:$PATH\nRUN conda install -y numpy\n"
-
-
-def fixed(text: str) -> str:
-    """The text as `--fix` leaves it."""
-    change = change_for(text, check(text), check, matrix())
-    return change.text if change is not None else text
 
 
 @pytest.mark.parametrize(
@@ -157,10 +152,7 @@ def fixed(text: str) -> str:
     ],
 )
 def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
-    changed = fixed(text)
-    for part in parts:
-        assert part in changed
-    assert errors(changed) == []
+    assert_repaired(text, *parts)
 
 
 @pytest.mark.parametrize(

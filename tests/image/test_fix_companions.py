@@ -6,8 +6,8 @@ import pytest
 
 from envkit.checks.engine.findings import Status
 from envkit.dockerfile.repairs_left import why_left
-from tests.image.test_fix import check, errors
-from tests.image.test_fix_certain import fixed
+from tests.image.repaired import assert_repaired, fixed
+from tests.image.test_fix import check
 
 _TORCH = "FROM pytorch/pytorch:1.6.0-cuda10.1-cudnn7-devel\n"
 _WHEELS = "-f https://download.openmmlab.com/mmcv/dist/cu101/torch1.6.0/index.html"
@@ -40,10 +40,7 @@ _PYTHON = "FROM python:3.10\n"
     ],
 )
 def test_a_bound_goes_to_the_companion(text: str, part: str) -> None:
-    assert errors(text)
-    changed = fixed(text)
-    assert part in changed
-    assert errors(changed) == []
+    assert_repaired(text, part)
 
 
 @pytest.mark.parametrize(

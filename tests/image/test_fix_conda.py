@@ -6,8 +6,8 @@ import pytest
 
 from envkit.checks.engine.findings import Status
 from envkit.dockerfile.repairs_left import why_left
+from tests.image.repaired import assert_repaired, fixed
 from tests.image.test_fix import check, errors
-from tests.image.test_fix_certain import fixed
 
 _FILE = "Miniconda3-latest-Linux-x86_64.sh"
 _GET = (
@@ -62,10 +62,7 @@ _ACCEPTED = "ENV CONDA_PLUGINS_AUTO_ACCEPT_TOS=yes\n"
     ],
 )
 def test_conda_keeps_a_release_for_its_python(text: str, part: str) -> None:
-    assert errors(text)
-    changed = fixed(text)
-    assert part in changed
-    assert errors(changed) == []
+    assert_repaired(text, part)
 
 
 @pytest.mark.parametrize(

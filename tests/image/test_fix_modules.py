@@ -6,8 +6,8 @@ import pytest
 
 from envkit.checks.engine.findings import Status
 from envkit.dockerfile.repairs_left import why_left
+from tests.image.repaired import fixed
 from tests.image.test_fix import check, errors
-from tests.image.test_fix_certain import fixed
 
 _APT = "RUN apt-get update && apt-get install -y "
 _JAMMY = "FROM ubuntu:22.04\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.image.repaired import assert_repaired, fixed
 from tests.image.test_fix import errors
-from tests.image.test_fix_certain import fixed
 
 _JAMMY = "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip curl\n"
 _DEVEL = _JAMMY.replace("ubuntu:22.04", "nvidia/cuda:12.4.1-devel-ubuntu22.04", 1)
@@ -66,10 +66,7 @@ _MINICONDA = "https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-x86_64
     ],
 )
 def test_what_a_remedy_tells_is_done(text: str, part: str) -> None:
-    assert errors(text)
-    changed = fixed(text)
-    assert part in changed
-    assert errors(changed) == []
+    assert_repaired(text, part)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.image.repaired import fixed
 from tests.image.test_fix import errors
-from tests.image.test_fix_certain import fixed
 
 _WGET = "wget -qO- https://a.example/x"
 
