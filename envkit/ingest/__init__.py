@@ -42,7 +42,9 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
         clues += ((reader.name, clue) for clue in reader.read(cleaned))
     complained = complaints(cleaned)
     known = messages_in(cleaned)
-    alike = () if set_aside(cleaned, known) else resemblance(cleaned, complained)
+    alike = resemblance(cleaned, complained)
+    if alike and set_aside(cleaned, known):
+        alike = ()
     messages = (*known, *complained, *other_makers(cleaned), *alike)
     progress(1 - 1 / (len(readers) + _LATER))
     environment = combine(cleaned, clues, messages)

@@ -14,8 +14,8 @@ from envkit.ingest.sentences import asserted
 from envkit.ingest.text import Text
 from envkit.model import READS_LIKE, Message
 
-_SHORT = 300  # characters of a question in somebody's own words: in longer texts weaker words are no complaint
-_LEAST, _LEAST_OF_SHORT = 0.31, 0.45  # score of a cause; tests/reports/README.md says how often it is right then
+_TITLE = 300  # characters in which a wish says that it is one
+_LEAST, _LEAST_OF_QUESTION = 0.31, 0.45  # score of a cause; tests/reports/README.md says how often it is right then
 _BEHIND = 0.1  # by how much a cause may be less like a long text than reports are in which nothing is wrong
 _NEAR = 0.6  # of the best score, what the other causes that are named have at least
 _MOST = 3
@@ -42,11 +42,10 @@ _NO_FAULT = regex(  # a wish, or news that it works
 
 def resemblance(text: Text, complaints: Sequence[Message]) -> tuple[Message, ...]:
     """The causes of the known reports that the text resembles clearly, with the words that state the failure."""
-    short = len(text.whole) <= _SHORT
-    stated = next(iter(complaints), None) or (next(_troubles(text), None) if short else None)
-    if stated is None or _WISH.search(text.whole[:_SHORT]) or (short and _NO_FAULT.search(text.whole)):
+    stated = next(iter(complaints), None) or (next(_troubles(text), None) if text.is_question else None)
+    if stated is None or _WISH.search(text.whole[:_TITLE]) or (text.is_question and _NO_FAULT.search(text.whole)):
         return ()
-    near = _near(text.whole, _LEAST_OF_SHORT if short else _LEAST)
+    near = _near(text)
     if not near:
         return ()
     values = {
@@ -57,12 +56,14 @@ def resemblance(text: Text, complaints: Sequence[Message]) -> tuple[Message, ...
     return (Message(READS_LIKE, stated.text, stated.line, values, stated.file),)
 
 
-def _near(text: str, least: float) -> list[Likeness]:
-    ranked = known_reports().ranked(text)
+def _near(text: Text) -> list[Likeness]:
+    if not is_prose(text.whole):
+        return []
+    least, behind = (_LEAST_OF_QUESTION, 0.0) if text.is_question else (_LEAST, _BEHIND)
+    ranked = known_reports().ranked(text.whole)
     causes = [likeness for likeness in ranked if likeness.cause != NOTHING_WRONG]
     healthy = next((likeness.score for likeness in ranked if likeness.cause == NOTHING_WRONG), 0.0)
-    behind = 0.0 if len(text) <= _SHORT else _BEHIND
-    if not is_prose(text) or not causes or causes[0].score < max(least, healthy - behind):
+    if not causes or causes[0].score < max(least, healthy - behind):
         return []
     return [likeness for likeness in causes[:_MOST] if likeness.score >= _NEAR * causes[0].score]
 

@@ -58,9 +58,6 @@ def compiled(signature: Signature, *, of_log: bool = True) -> re.Pattern[str]:
         raise DataError(f"signatures.csv, {signature.signature}: {error}.") from error
 
 
-_QUESTION = 300  # characters of a text that has no room for a second subject
-
-
 def spaced(pattern: str, *, of_log: bool = True) -> str:
     """The pattern with each single blank outside a class or a repeat standing for any run of blanks.
 
@@ -84,7 +81,7 @@ def messages_in(text: Text) -> tuple[Message, ...]:
 def set_aside(text: Text, found: Iterable[Message]) -> bool:
     """Whether a question contains a known message that was judged to be none: denied, over, or of somewhere else."""
     kept = {message.signature for message in found}
-    return len(text.whole) <= _QUESTION and any(
+    return text.is_question and any(
         compiled(signature).search(text.whole) is not None
         for signature in read(Signature)
         if not signature.in_own_words and signature.signature not in kept and text.says(signature.anchor)

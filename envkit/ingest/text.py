@@ -19,6 +19,7 @@ _SAME = 1000  # times that one line is looked at; a log that has it more often r
 _MANY = 5000  # lines with a needle beyond which those that differ in digits alone are passed over, too
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
 _OFTEN = 16  # a needle that one line of so many holds is frequent
+_QUESTION = 300  # characters
 _SHORT = 10_000  # characters of a text that is searched for a needle at once
 _PIECE = 4  # bytes that are known by themselves: looking through all words takes longer
 _CHUNK = 10_000  # lines of which words are taken at a time
@@ -45,6 +46,11 @@ class Text:
     def whole(self) -> str:
         """The lines joined by newlines: what most readers search."""
         return "\n".join(self.lines)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is as short as a question in somebody's own words, which has no room for a second subject."""
+        return len(self.whole) <= _QUESTION
 
     @cached_property
     def flat(self) -> str:

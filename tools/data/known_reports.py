@@ -70,7 +70,7 @@ def _cause(label: dict[str, str]) -> str:
 
 def table(texts: Iterable[Example]) -> str:
     """The file: which batches it knows, a digest of what it was learned from, the causes, and a line for each term."""
-    used = [example for example in texts if not example.cause.startswith(_OF_IMAGES)]
+    used = _of_machines(texts)
     known = learned([(example.cause, terms(example.text)) for example in used], _KEPT)
     batches = sorted({example.batch for example in used} - {""})
     head = (
@@ -91,12 +91,15 @@ def _lines(known: Learned) -> Iterator[str]:
             yield f"{term}\t{round(PER_UNIT * known.rarities[term])}\t{told}"
 
 
+def _of_machines(texts: Iterable[Example]) -> list[Example]:
+    return [example for example in texts if not example.cause.startswith(_OF_IMAGES)]
+
+
 def digest(texts: Iterable[Example]) -> str:
     """What tells whether the examples are those that the table was learned from."""
     held = hashlib.sha256()
-    for example in texts:
-        if not example.cause.startswith(_OF_IMAGES):
-            held.update(f"{example.cause}\t{sorted(terms(example.text))}\n".encode())
+    for example in _of_machines(texts):
+        held.update(f"{example.cause}\t{sorted(terms(example.text))}\n".encode())
     return held.hexdigest()[:16]
 
 
