@@ -14,13 +14,12 @@ from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import TESTED_ONLY, fitting_beside, meeting, needed_of, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
+from envkit.dockerfile.common_python import pythons_of_torch
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.tables.codes import limit
-from envkit.tables.loader import read
 from envkit.tables.pairs import PackagePair
-from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -135,9 +134,7 @@ def _pythons(one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> fro
     torch = others.get(_TORCH)
     if torch is None:
         return frozenset()
-    known = {
-        python for build in read(FrameworkBuild, "pytorch") if torch[1].holds(build.version) for python in build.pythons
-    }
+    known = pythons_of_torch(torch[1].holds)
     rows = wheels_of(normalized(one.name), one.spec.partition("+")[0])
     return frozenset(python for python in known if any(has_wheel(row, _LINUX, _PROCESSOR, python) for row in rows))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from envkit.base.names import normalized
 from envkit.base.versions import Version
@@ -19,7 +19,7 @@ _TORCH = "torch"
 def newest_for_all(packages: Iterable[Package], architecture: str, among: Iterable[Version] = ()) -> Version | None:
     """The newest of the Pythons (of all that PyTorch was built for, if none are given); None where none fits all."""
     pinned = [one for one in packages if one.tool == "pip" and one.spec]
-    known = tuple(among) or {python for build in read(FrameworkBuild, "pytorch") for python in build.pythons}
+    known = tuple(among) or pythons_of_torch(lambda version: True)
     of_torch = _of_torch([one.spec for one in pinned if normalized(one.name) == _TORCH])
     others = [one for one in pinned if normalized(one.name) != _TORCH]
     fitting = (
@@ -51,5 +51,10 @@ def _of_torch(specs: Sequence[str]) -> frozenset[Version] | None:
         wish = Wish.parse(",".join(spec.partition("+")[0] for spec in specs), "pip")
     except ValueError:
         return None
-    builds = [build for build in read(FrameworkBuild, "pytorch") if wish.holds(Release(build.version))]
-    return frozenset(python for build in builds for python in build.pythons) or None
+    return pythons_of_torch(lambda version: wish.holds(Release(version))) or None
+
+
+def pythons_of_torch(holds: Callable[[Version], bool]) -> frozenset[Version]:
+    """The Pythons of all builds of PyTorch of the releases that are taken."""
+    builds = (build for build in read(FrameworkBuild, "pytorch") if holds(build.version))
+    return frozenset(python for build in builds for python in build.pythons)
