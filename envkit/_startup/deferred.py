@@ -1,7 +1,8 @@
-"""Keeps two large modules of Python unread that click imports and hardly uses: a fifth of a short command's time.
+"""Keeps three modules of Python unread that click imports and hardly uses: a fifth of a short command's time.
 
 `inspect` reads Python's parser and disassembler; click asks it to tidy help texts, which are one line here, and
-`pkgutil` for the names of modules in a folder. `uuid` reads `platform`; click only names its type.
+`pkgutil` for the names of modules in a folder. `uuid` reads `platform`; click only names its type. `gettext` looks
+for translations, of which click has none, with `locale`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ class _Deferred(ModuleType):
     """Stands for a module, and becomes it when a name is asked for that it does not have."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of any module
+        if name == "__path__":  # which `from … import` asks for, and no module but a package has
+            raise AttributeError(name)
         with _READING:
             if sys.modules.get(self.__name__) is self:
                 del sys.modules[self.__name__]
@@ -30,15 +33,25 @@ class _Deferred(ModuleType):
 
 
 def import_click() -> None:
-    """Imports click with those two modules deferred; what has been read before stays as it is."""
+    """Imports click with those modules deferred; what has been read before stays as it is."""
     if "inspect" not in sys.modules:
         sys.modules["inspect"] = _inspect()
+    if "gettext" not in sys.modules:
+        sys.modules["gettext"] = _gettext()
     if "uuid" in sys.modules:
         return
     sys.modules["uuid"] = identifiers = _Deferred("uuid")
     identifiers.UUID = object  # type: ignore[attr-defined]  # click derives a type from it, which is used nowhere here
     __import__("click")
     del identifiers.UUID  # whoever asks for it from now on gets the real one
+
+
+def _gettext() -> ModuleType:
+    """Every message as it is written, which is what the real one gives where no catalog is."""
+    module = _Deferred("gettext")
+    module.gettext = lambda message: message  # type: ignore[attr-defined]
+    module.ngettext = lambda one, several, count: one if count == 1 else several  # type: ignore[attr-defined]
+    return module
 
 
 def _inspect() -> ModuleType:

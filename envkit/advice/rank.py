@@ -256,7 +256,12 @@ class Judge:
                 return gpus
         needed = min(load.held for load in self.loads(counts[-1])) / GIB
         each = f" on each of {counts[-1]}" if counts[-1] > 1 else ""
-        return LeftOut(card, f"{card.model.memory_gb:g} GiB of memory, {needed:.1f} needed{each}", card.sources)
+        told = f"{needed:.1f} needed{each}"
+        if counts[-1] == 1 and self.need.counted <= card.memory:
+            told = (
+                f"which the estimate fits in ({self.need.counted / GIB:.1f} GiB), but not the minimum of {needed:g} GiB"
+            )
+        return LeftOut(card, f"{card.model.memory_gb:g} GiB of memory, {told}", card.sources)
 
     def _held_by(self, card: Card, gpus: int) -> tuple[Load, ...]:
         """The ways to use so many of the card in which each holds its part."""

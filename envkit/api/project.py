@@ -51,7 +51,7 @@ def project_change(
     The change is None where the file fits, or none is found; that of a Dockerfile may leave errors. Raises SourceError
     for a file that cannot be read, and for a kind that its own tool has to write.
     """
-    from envkit.project.change import CHANGEABLE
+    from envkit.project.change import BY_HAND, CHANGEABLE
 
     kind = _kind_of(path)
     if kind == "Dockerfile":
@@ -59,6 +59,8 @@ def project_change(
 
         return file_change(path, request, matrix, "check")
     if kind not in CHANGEABLE:
+        if kind in BY_HAND:
+            raise SourceError(f"check: {path}: --fix does not change {kind}.", "Change it as its findings say.")
         raise SourceError(
             f"check: {path}: --fix changes files that people write, not {kind}.",
             "Fix the file that it is generated from, and lock again.",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError, SourceError
+from envkit.base.names import normalized
+from envkit.project.planned import framework_of
 from envkit.project.wishes import PINS, WRITTEN, ProjectWishes, wishes
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 _OPTION = "--project"
 _PYPROJECT = "pyproject.toml"
+_LIST = "requirements.txt"
+_ENVIRONMENTS = ("environment.yml", "environment.yaml")
 _LIMIT = 10_000_000  # of a file
 
 
@@ -42,6 +46,10 @@ def read_project(path: str, architecture: str, matrix: Matrix) -> Project:
         names = _files(path)
         included: list[str] = []
         manifests = [_manifest(name, architecture, included) for name in names]
+        environment = _environment_beside(names, manifests, architecture, matrix)
+        if environment is not None:
+            names = (*names, environment[0])
+            manifests = [*manifests[:-1], environment[1]]
         beside = _python_beside(names, manifests, architecture)
         if beside is not None:
             manifests[-1] = replace(manifests[-1], requires_python=beside.requires_python)
@@ -73,6 +81,32 @@ def _files(path: str) -> tuple[str, ...]:
             f"Pass a file, or a directory that has one of {', '.join((*WRITTEN, *PINS))}.",
         )
     return found
+
+
+def _environment_beside(
+    names: tuple[str, ...], manifests: list[Manifest], architecture: str, matrix: Matrix
+) -> tuple[str, Manifest] | None:
+    """The environment of conda next to a list that names no framework, where it names one, with what the list has."""
+    written, listed = names[-1], manifests[-1]
+    if os.path.basename(written) != _LIST or _names_framework(listed, matrix):
+        return None
+    folder = os.path.dirname(written)
+    path = next((file for name in _ENVIRONMENTS if os.path.isfile(file := os.path.join(folder, name))), None)
+    if path is None:
+        return None
+    read: list[str] = []
+    found = _manifest(path, architecture, read)
+    if not _names_framework(found, matrix):
+        return None
+    if _LIST in read:
+        return path, found
+    named = {normalized(one.package.name) for one in found.items}
+    more = (one for one in listed.items if normalized(one.package.name) not in named)
+    return path, replace(found, items=(*found.items, *more), unread=(*found.unread, *listed.unread))
+
+
+def _names_framework(manifest: Manifest, matrix: Matrix) -> bool:
+    return any(framework_of(item, matrix) is not None for item in manifest.items)
 
 
 def _python_beside(names: tuple[str, ...], manifests: list[Manifest], architecture: str) -> Manifest | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from envkit.render.file_reports import CheckedFile, formatted
 
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
+    from envkit.dockerfile.build_context import BuildContext
     from envkit.dockerfile.change import DockerfileChange
     from envkit.solver.request import Request
     from envkit.tables import Matrix
@@ -115,17 +117,29 @@ def _checked(
     from envkit.host.user_file import named_folder, read_beside, read_inside, read_user_file
 
     folder = None if context is None else named_folder("--context", context)
+    sent = None if folder is None else _sent(path, folder)
 
     def beside(name: str) -> str | None:
         return read_beside(path, name) if folder is None else read_inside(folder, name)
 
     def check(text: str) -> Sequence[Finding]:
         try:
-            return check_dockerfile(text, request, matrix, beside)
+            return check_dockerfile(text, request, matrix, beside, sent)
         except SourceError as error:
             raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
 
-    return read_user_file(option, path), check
+    return read_user_file(option, path, reader="Docker"), check
+
+
+def _sent(path: str, folder: str) -> BuildContext:
+    """The build context that the user named, without what is excluded from it."""
+    from envkit.dockerfile.build_context import IGNORE, BuildContext
+    from envkit.host.user_file import kind_inside, read_beside, read_inside
+
+    own = os.path.basename(path)
+    ignore = read_beside(path, f"{own}{IGNORE}")  # the one of this Dockerfile alone comes first
+    ignore = ignore if ignore is not None else read_inside(folder, IGNORE)
+    return BuildContext(lambda name: kind_inside(folder, name), ignore or "", own)
 
 
 def _file_report(path: str, findings: Sequence[Finding]) -> FileReport:

@@ -57,7 +57,7 @@ class RequestError(EnvkitError):
         """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
         told = f"Run `{listing}` to list the valid values." if listing else ""
         shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
-        return cls(f"{option}: unknown {kind} {shown!r}.", f"{did_you_mean(value, valid)} {told}".strip())
+        return cls(f"unknown {kind} {shown!r} for {option}.", f"{did_you_mean(value, valid)} {told}".strip())
 
 
 class UnknownFramework(RequestError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from envkit._startup.regex import regex
+
 _MORE = " \\"
 _INDENT = "  "
 _GOES_ON = ("sudo", "export", "-f", "--index-url", "--find-links")  # what is read with the word after it
+_OF_WINDOWS = regex(r"%[A-Z][A-Z_]{1,30}%|\b[A-Z]:\\|^(?:call|reg|ren|set|setx|winget|wsl|xcopy) ")  # joins no lines
 _JOINS = ("|", "&&", "||")  # what ends a line before it is broken elsewhere
 
 
@@ -14,7 +17,7 @@ def continued(command: str, width: int) -> list[str]:
     Broken at spaces outside of quotes and $( ) alone, after `|`, `&&` and `||` first; a longer word stays whole, on a
     line of its own.
     """
-    if len(command) <= width:
+    if len(command) <= width or _OF_WINDOWS.search(command):
         return [command]
     lines: list[str] = []
     line = ""

@@ -30,6 +30,8 @@ _ENDS = frozenset(("\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029
 
 def shown(text: str) -> str:
     r"""The text on one line: a mark for the end of a line, `\x1b` and `\u202e` for what else steers, tabs as blanks."""
+    if text.isascii() and text.isprintable():  # as most are: the pattern takes longer to make than they all to read
+        return text
     return _STEERING.sub(_visible, text)
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
-_CAPABILITY = regex(r"(?:sm_?|compute_?)?(\d+)\.(\d)([af]?)|(?:sm_?|compute_?)?(\d+)(\d)([af]?)")
 _MOST_DIGITS = 18  # no count, index or code has more
 _MOST_SIGNS = 200  # of a version, which Python could not make numbers of beyond some thousands
 _LONGEST = 5  # numbers that any version in the data has; zeros may follow
@@ -127,16 +126,28 @@ class ComputeCapability:
     @classmethod
     def parse(cls, text: str) -> ComputeCapability:
         """The capability in `8.6`, `86`, `sm86`, `sm_86`, `compute_86` or `sm_90a`. Raises ValueError otherwise."""
-        match = _CAPABILITY.fullmatch(text.strip().lower())
-        if not match:
-            raise ValueError(f"not a compute capability: {text!r}")
-        groups = [group for group in match.groups() if group is not None]
-        return cls(int(groups[0]), int(groups[1]), groups[2])
+        plain = text.strip().lower()
+        for target in ("sm", "compute"):
+            if plain.startswith(target):
+                plain = plain.removeprefix(target).removeprefix("_")
+                break
+        specific = plain[-1:] if plain.endswith(("a", "f")) else ""
+        numbers = plain.removesuffix(specific)
+        major, _, minor = numbers.partition(".") if "." in numbers else (numbers[:-1], "", numbers[-1:])
+        digits = numbers.isascii() and major.isdigit() and minor.isdigit()
+        if not digits or len(minor) != 1 or len(major) > _MOST_DIGITS:
+            raise ValueError(f"not a compute capability: {_cut(text)!r}")
+        return cls(int(major), int(minor), specific)
 
     @property
     def numbers(self) -> tuple[int, int]:
         """What compares, whatever a target is specific to."""
         return self.major, self.minor
+
+    @property
+    def before_fermi(self) -> bool:
+        """Whether it is one of the Tesla generation's (1.x), for which no framework was built."""
+        return self.major < 2
 
     @property
     def number(self) -> str:

@@ -59,7 +59,7 @@ def _usage(error: click.ClickException) -> int:
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "envkit"
     words = _usage_words(error)
     words = words if words.endswith((".", "?")) else f"{words}."
-    complain(f"{where}: {words} Run `{where} --help` to list the options.")
+    complain(f"envkit: {words} Run `{where} --help` to list the options.")
     return error.exit_code
 
 
@@ -70,7 +70,7 @@ def _usage_words(error: click.ClickException) -> str:
         meant = _ELSEWHERE.get((words or "", error.option_name)) or did_you_mean(
             error.option_name, error.possibilities or ()
         )
-        return f"no such option: {error.option_name!r}. {meant}".rstrip()
+        return f"no such option {error.option_name!r}. {meant}".rstrip()
     return " ".join(error.format_message().split())
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from envkit.dockerfile.change import DockerfileChange
     from envkit.project.change import Change
 
+_NO_ERROR = "No errors in what could be checked, so nothing is changed; without --fix, the rest is listed."
 _OF_DOCKERFILES = "image."  # the ids of what is found in them
 
 
@@ -50,7 +51,8 @@ def _unchanged(report: FileReport) -> int:
     from envkit.render.check_report import exit_code
 
     if exit_code(report.findings) == 0:
-        say("Nothing needs to change.")
+        unknown = any(one.status is Status.UNKNOWN for one in report.findings)
+        say(_NO_ERROR if unknown else "Nothing needs to change.")
         return 0
     known = report.verdict.id is not None
     first = (

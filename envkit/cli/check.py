@@ -43,7 +43,7 @@ Examples:
     "--python",
     metavar="VERSION",
     shell_complete=complete_python,
-    help="Python version that the project is installed for, e.g. 3.12.",
+    help="Python version that the project must run on, e.g. 3.12.",
 )
 @click.option(
     "--target",

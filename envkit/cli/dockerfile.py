@@ -187,7 +187,15 @@ def dockerfile(**given: Any) -> int:
 
         write_output(render_dockerignore(context_files(options.image)), options.plan.output)
         return 0
-    return _produce(plan, options, matrix)
+    from envkit.image.recipe import recipe
+
+    made = recipe(plan, options.image, mirrors_from(options.plan), matrix)
+    wrong = False
+    if project is not None and options.target_format not in _LISTS:
+        from envkit.cli.own_check import tell_errors
+
+        wrong = tell_errors(made, project, request, matrix)
+    return _produce(made, options, wrong=wrong)
 
 
 def _looser(project: Project, options: DockerfileOptions, matrix: Matrix) -> Plan | None:
@@ -267,21 +275,19 @@ def _refuse_beside_check(values: dict[str, Any]) -> None:
             )
 
 
-def _produce(plan: Plan, options: DockerfileOptions, matrix: Matrix) -> int:
-    from envkit.image.recipe import recipe
-
-    made = recipe(plan, options.image, mirrors_from(options.plan), matrix)
+def _produce(made: Recipe, options: DockerfileOptions, *, wrong: bool) -> int:
+    """Writes the file, and builds it unless something is wrong with it; the exit status."""
     for note in made.notes:
-        if note not in plan.warnings:
+        if note not in made.plan.warnings:
             say(f"Note: {note}")
     for note in _format_notes(made, options.target_format):
         say(f"Note: {note}")
     if options.image.lock:
         _write_lock(made, options.image.lock)
     text = render(made, options.target_format)
-    if not options.build:
+    if not options.build or wrong:
         write_output(text, options.plan.output)
-        return 0
+        return int(wrong)
     if options.target_format != "dockerfile":
         raise RequestError("--build builds Dockerfiles only.", "Omit --format.")
     if options.plan.output:

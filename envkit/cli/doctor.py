@@ -109,8 +109,8 @@ Examples:
 @click.option(
     "--fail-on",
     type=click.Choice(["fail", "warn", "unknown"]),
-    help="Exit with status 1 at this severity or higher. From highest to lowest: fail (default), warn, and unknown (a "
-    "check could not run). The status is also 1 if too little is known for a verdict.",
+    help="Exit with status 1 if any result has this severity or higher. From highest to lowest: fail (default), "
+    "warn, and unknown (a check could not run). The status is also 1 if too little is known for a verdict.",
 )
 @click.option("--strict", is_flag=True, help="Same as --fail-on unknown.")
 @timeout_option

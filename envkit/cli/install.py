@@ -76,13 +76,13 @@ Examples:
     "--toolkit/--no-toolkit",
     "toolkit",
     default=None,
-    help="Always install, or never install, the CUDA toolkit. With --no-toolkit, a framework that needs one uses "
-    "the toolkit already on the machine.",
+    help="Whether to install the CUDA toolkit. With --no-toolkit, a framework that needs one uses the toolkit already "
+    "on the machine. [default: only if needed]",
 )
 @click.option(
     "--symlink/--no-symlink",
     default=True,
-    help="Create, or do not create, the /usr/local/cuda symlink if it does not exist. [default: create]",
+    help="Whether to create the /usr/local/cuda symlink if it does not exist. [default: create]",
 )
 @click.option(
     "--components",
@@ -120,7 +120,7 @@ Examples:
     type=click.Choice(formats()),
     default=FIRST,
     show_default=True,
-    help="The plain script, or a file for a tool that sets up many machines: cloud-init user data, an Ansible "
+    help="The plain script, or a file for a provisioning tool: cloud-init user data, an Ansible "
     "playbook, a Packer template, or a %post section for a kickstart file.",
 )
 @click.option(

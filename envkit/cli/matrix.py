@@ -186,11 +186,11 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 
 _ABBREVIATED = {  # headers that say too little
     "CC": "compute capability",
-    "lowest CC": "lowest compute capability",
+    "lowest CC": "lowest supported compute capability",
     "ended": "when active development ended",
     "GB": "memory",
     "GB/s": "memory bandwidth",
-    "TFLOPS": "FP32 rate",
+    "TFLOPS": "peak FP32 throughput",
     "W": "board power",
     "VS": "Visual Studio that nvcc takes, up to the last update named",
 }
@@ -220,7 +220,7 @@ def _legend(names: Sequence[str], lines: Iterable[Sequence[str]], headers: Seque
         ),
         *([f"{', '.join(newest)} = newest version that supports the GPU"] if newest else []),
         *(["? = unknown"] if "?" in marks else []),
-        *([f"{' or '.join(none)} = {'still developed' if developed else 'none'}"] if none else []),
+        *([f"{' or '.join(none)} = {'still actively developed' if developed else 'none'}"] if none else []),
     ]
     return f" ({'; '.join(meanings)})" if meanings else ""
 
@@ -240,7 +240,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         facts = zip(cells(row, names), texts(row, names), strict=True)
         given = ("?" if value is None else cell_for_people(value, text) for value, text in facts)
         lines.append([*("-" if text == NONE else text for text in given), marks])
-    headers = [*map(header_of, names), "source"]
+    headers = [*(header_of(name, table.name) for name in names), "sources"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = table_width()

@@ -62,7 +62,7 @@ _OPTIONS = [
         "--cudnn",
         metavar="SPEC",
         shell_complete=complete_cudnn,
-        help="cuDNN version, e.g. 7.6 or '>=9'; install scripts put it in the toolkit directory.",
+        help="cuDNN version, e.g. 7.6 or '>=9'. The install script puts cuDNN in the toolkit directory.",
     ),
     click.option("--python", metavar="SPEC", shell_complete=complete_python, help="Python version, e.g. 3.10."),
     click.option(
@@ -103,8 +103,8 @@ _OPTIONS = [
         "mirrors",
         multiple=True,
         metavar="HOST=URL",
-        help="Use a mirror for a download host. apt=URL and yum=URL apply only to container images: install scripts "
-        "do not change the machine's package mirrors. Repeatable.",
+        help="Use a mirror for a download host. apt=URL and yum=URL have no effect on the install script, which "
+        "does not change the machine's package mirrors. Repeatable.",
     ),
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),

@@ -55,9 +55,8 @@ def fail_on_option(function: F) -> F:
         type=click.Choice(["fail", "warn", "unknown"]),
         default="fail",
         show_default=True,
-        help="Exit with status 1 at this severity or higher. From highest to lowest: fail (ERROR), warn, and unknown "
-        "(something could not be checked). "
-        "The status is also 1 if nothing could be checked.",
+        help="Exit with status 1 if any result has this severity or higher. From highest to lowest: fail (ERROR), "
+        "warn, and unknown (something could not be checked). The status is also 1 if nothing could be checked.",
     )(function)
 
 

@@ -72,13 +72,7 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
     if chosen == "json":
         write_output(plan_json(plan, mirrors), options.output)
     elif chosen == "text":
-        from envkit.documents.commands import plan_commands
-        from envkit.documents.setting import setting_of
-        from envkit.render.plan_text import plan_summary
-
-        commands, setting = (plan_commands(plan, mirrors), setting_of(plan)) if isinstance(plan, Plan) else ((), None)
-        text = plan_summary(plan, verbose=verbose, commands=commands, setting=setting)
-        write_output(shown_lines(text), options.output)
+        write_output(shown_lines(_plan_text(plan, mirrors, verbose=verbose)), options.output)
     else:
         from envkit.render.plan_text import plan_summary
 
@@ -123,6 +117,18 @@ def _known_part(
         say(f"This is the answer without {unknown.text}; what is known of that follows.\n")
         made = (replace(options, words=one) for one in words_to_try(unknown, words))
         return (request_from(one, matrix, container=container) for one in made), unknown
+
+
+def _plan_text(plan: Plan | NoPlan, mirrors: Mirrors, *, verbose: bool) -> str:
+    from envkit.render.plan_text import plan_summary
+    from envkit.solver.model import Plan
+
+    if not isinstance(plan, Plan):
+        return plan_summary(plan, verbose=verbose)
+    from envkit.documents.commands import plan_commands
+    from envkit.documents.setting import setting_of
+
+    return plan_summary(plan, verbose=verbose, commands=plan_commands(plan, mirrors), setting=setting_of(plan))
 
 
 def plan_json(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> str:

@@ -68,9 +68,11 @@ def table_width() -> int | None:
 
 def terminal_width() -> int | None:
     """The columns of the terminal, None where stdout is no terminal."""
+    if not at_terminal(sys.stdout):
+        return None
     from shutil import get_terminal_size
 
-    return get_terminal_size((WIDTH, 24)).columns if at_terminal(sys.stdout) else None
+    return get_terminal_size((WIDTH, 24)).columns
 
 
 def at_terminal(stream: IO[str] | None) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from envkit.base.versions import Version
+from envkit.base.kept import kept
+from envkit.base.versions import Version, by_line
 from envkit.compat.tables import Tables
 from envkit.tables.rows import Toolkit
 
 
-def toolkits_of(cuda: Version, tables: Tables) -> tuple[Toolkit, ...]:
+def toolkits_of(cuda: Version, tables: Tables) -> Sequence[Toolkit]:
     """The toolkits of a CUDA version or release line, ascending; empty when the tables know none."""
-    return tuple(toolkit for toolkit in tables.toolkits if toolkit.version.starts_with(cuda))
+    return toolkits_by_line(tables).get(cuda.parts, ())
+
+
+@kept
+def toolkits_by_line(tables: Tables) -> Mapping[tuple[int, ...], Sequence[Toolkit]]:
+    """The toolkits by every release line that holds them."""
+    return by_line(tables.toolkits, lambda toolkit: toolkit.version)
 
 
 def sources_of(rows: Iterable[Toolkit]) -> tuple[str, ...]:

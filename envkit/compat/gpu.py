@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from envkit.base.sentences import series
@@ -160,7 +160,7 @@ def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> Toolkit
     return best_match(gpu, _alike(cuda, tables))
 
 
-def _alike(cuda: Version, tables: Tables) -> tuple[Toolkit, ...]:
+def _alike(cuda: Version, tables: Tables) -> Sequence[Toolkit]:
     """The toolkits of a CUDA version; of its release line where it is a build that was published in no toolkit.
 
     NVIDIA's images have such early builds (11.0.167), and the builds of one line know the same GPUs.
@@ -198,12 +198,10 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
         return Verdict("gpu-runs-cuda", "unknown", f"it is not known which GPUs CUDA {cuda} supports", sources)
     first, last = cuda_span(gpu, tables)
     if match is ToolkitMatch.DROPPED:
-        return Verdict(
-            "gpu-runs-cuda",
-            "fail",
-            f"CUDA {cuda} does not support {label}; CUDA {last} was the last release that did",
-            sources,
+        until = (
+            f"CUDA {last} was the last release that did" if last else f"only releases before {oldest_cuda(tables)} do"
         )
+        return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} does not support {label}; {until}", sources)
     compiling = target_span(gpu, tables)[0]
     to_compile = f" ({compiling} or newer to compile for it)" if compiling not in (None, first) else ""
     detail = (
@@ -228,6 +226,11 @@ def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *
         f"architecture{newer}"
     )
     return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)
+
+
+def oldest_cuda(tables: Tables) -> Version:
+    """The first CUDA release line of the tables: of older ones, no GPU is known."""
+    return tables.toolkits[0].release
 
 
 def cuda_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:

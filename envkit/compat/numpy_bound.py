@@ -15,6 +15,7 @@ from envkit.tables.rows import FrameworkBuild
 RELATION = "numpy-meets-build"
 _ISSUE = regex(r"#\d+")
 _FIRST_OF_A_MAJOR = regex(r"<\d+$")
+_WRITTEN_OUT = regex(r"<=?\d+\.\d+\.\d+$")
 _BEYOND = {"<": ">=", "<=": ">"}
 
 
@@ -56,10 +57,13 @@ def is_bounded_apart(build: FrameworkBuild, asked: str, python: Version | None, 
 def _bounds_itself(build: FrameworkBuild, source_titles: Iterable[str]) -> bool:
     """True when the bound of a row is the one in the package's own metadata.
 
-    A bound that people found out cites the issue where they did; one that only keeps NumPy's next major away is
-    written as that major alone, while metadata writes the release out (`<2.0.0`).
+    A bound that people found out cites the issue where they did, and names a major or a line of releases alone, while
+    metadata may write the release out (`<1.19.0`). A source of the row that is an issue may be on something else.
     """
-    return not any(map(_ISSUE.search, source_titles)) and not _FIRST_OF_A_MAJOR.search(build.numpy or "")
+    bound = build.numpy or ""
+    if _WRITTEN_OUT.search(bound):
+        return True
+    return not any(map(_ISSUE.search, source_titles)) and not _FIRST_OF_A_MAJOR.search(bound)
 
 
 def _readable(asked: str) -> VersionSpec | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import Requirement, lies_in, requirement_of, requirements_of
 from envkit.compat.software import some_version_meets
@@ -14,6 +15,7 @@ from envkit.tables.pairs import PackageBreak
 from envkit.tables.rows import FrameworkBuild
 
 _ALWAYS = "nothing>=0"  # a release that cannot be installed, whatever is next to it
+_FOR_GPUS = regex(r"-(?:gpu|cpu|cuda\d{1,3}x?)$")  # tensorflow-gpu, cupy-cuda112, cupy-cuda12x
 There = tuple[str, "Version | VersionSpec"]  # what is there in words, and its version or what is asked of it
 
 
@@ -103,18 +105,24 @@ def with_its_extra(build: FrameworkBuild, builds: Iterable[FrameworkBuild], pyth
     return next((package for package in packages if extra_against(package, python) is None), build.package or "")
 
 
-def break_marks(build: FrameworkBuild) -> tuple[bool, ...]:
-    """On which side of each break a build is: two alike break next to the same builds."""
-    name = package_of(build)
-    return tuple(
+def break_marks(build: FrameworkBuild) -> tuple[int, ...]:
+    """The sides of breaks that a build is on, by number: two alike break next to the same builds."""
+    return tuple([number for number, span in _sides().get(package_of(build), ()) if span.holds(build.version)])
+
+
+@lru_cache(maxsize=1)
+def _sides() -> dict[str, list[tuple[int, VersionSpec]]]:
+    """Both sides of every break by the package that is on it, each with a number of its own."""
+    every = [
         side
         for package, rows in _rows().items()
         for _, span, other in rows
-        for side in (
-            package == name and span.holds(build.version),
-            other.package == name and other.spec.holds(build.version),
-        )
-    )
+        for side in ((package, span), (other.package, other.spec))
+    ]
+    found: dict[str, list[tuple[int, VersionSpec]]] = {}
+    for number, (package, span) in enumerate(every):
+        found.setdefault(package, []).append((number, span))
+    return found
 
 
 def breaks_beside(build: FrameworkBuild, other: FrameworkBuild) -> Verdict | None:
@@ -135,7 +143,7 @@ def _package_of(package: str) -> str:
 
 def plain_name(package: str) -> str:
     """The name that breaks have a framework under, whichever of its packages for GPUs or without it is."""
-    return package.removesuffix("-gpu").removesuffix("-cpu")
+    return _FOR_GPUS.sub("", package)
 
 
 def package_of(build: FrameworkBuild) -> str:

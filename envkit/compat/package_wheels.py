@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.packages import requirement_of, requirements_of, rows_allowed
+from envkit.compat.packages import lies_in, requirement_of, requirements_of, rows_allowed
 from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageWheels
 
 EVERY = "*"
+_FETCHED = ("flash-attn", "mamba-ssm", "causal-conv1d")
+_FETCHES = (
+    " on the default index: its setup downloads its project's own for this PyTorch, CUDA major version, and Python;"
+    " where there is none, pip compiles it from source"
+)
 
 
 @lru_cache(maxsize=1)
@@ -50,11 +56,13 @@ def package_has_wheel(
     sources = tuple(dict.fromkeys(key for row in rows for key in row.sources))
     if any(row.source and _allowed(row, python) for row in rows):
         what = f"for {target}" + (f" and Python {python}" if python is not None and pythons else "")
-        detail = f"{asked} has no wheel {what}, so pip compiles it from source, with the machine's compiler and CUDA"
+        how = _FETCHES if _fetches_its_wheel(package, spec) else ", so pip compiles it from source"
+        detail = f"{asked} has no wheel {what}{how}, with the machine's compiler"
         return Verdict("package-compiled", "unknown", detail, sources)
     if pythons not in ("", EVERY) and python is not None:
         relation = "python-has-wheel"
-        detail = f"{asked} has no {target} wheel for Python {python}, only for {series(pythons.split(', '))}"
+        kind = f"{target} " if any(_serves(word, python) for word in _words(rows)) else ""  # another system has one
+        detail = f"{asked} has no {kind}wheel for Python {python}, only for {series(pythons.split(', '))}"
     elif python is not None and (pythons or any(row.source for row in rows)):
         relation, detail = "python-has-wheel", f"{asked} requires Python {rows[-1].requires_python}, not {python}"
     else:
@@ -64,7 +72,16 @@ def package_has_wheel(
     wanted = requirement_of(package + spec)
     later = VersionSpec.parse(f">{_newest(package)}")
     bounded = not some_version_meets((wanted.spec if wanted is not None else VersionSpec(), later))
-    return Verdict(relation, "fail" if bounded else "unknown", detail, sources)
+    never = relation == "platform" and not any(row.source or pythons_at(row, place) for row in wheels_of(package))
+    return Verdict(relation, "fail" if bounded or never else "unknown", detail, sources)
+
+
+def _fetches_its_wheel(package: str, spec: str) -> bool:
+    """Whether the setup of all these releases first looks for a wheel among its project's own."""
+    wanted = requirement_of(package + spec)
+    if package not in _FETCHED or wanted is None:
+        return False
+    return lies_in(wanted.spec, VersionSpec.parse(f">={limit(f'{package}-fetches-its-wheel')}"))
 
 
 def has_wheel(row: PackageWheels, platform: str, architecture: str, python: Version | None) -> bool:
@@ -82,6 +99,16 @@ def pythons_at(row: PackageWheels, place: str) -> tuple[str, ...]:
         if name == place:
             return tuple(pythons)
     return ()
+
+
+def pythons_named(package: str, spec: str) -> frozenset[Version]:
+    """The Pythons that a wheel of these releases is for by its number, on any system; empty where nothing is known."""
+    return frozenset(Version.parse(word) for word in _words(wheels_of(package, spec)) if word[-1].isdigit())
+
+
+def _words(rows: Iterable[PackageWheels]) -> Iterator[str]:
+    """How rows name the Pythons of their wheels, on any system."""
+    return (word for row in rows for part in row.wheels or () for word in part.split()[1:])
 
 
 def pythons_listed(rows: Iterable[PackageWheels], place: str) -> str:

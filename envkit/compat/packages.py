@@ -137,8 +137,13 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
         row.file: requirement
         for requirement in requirements
         for row in files
-        if row.package == requirement.package and lies_in(requirement.spec, VersionSpec.parse(row.versions))
+        if row.package == requirement.package and lies_in(requirement.spec, _span(row.versions))
     }
+
+
+@cache
+def _span(versions: str) -> VersionSpec:
+    return VersionSpec.parse(versions)
 
 
 def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:

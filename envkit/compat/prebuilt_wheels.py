@@ -7,11 +7,13 @@ from functools import lru_cache
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.packages import requirements_of, rows_allowed
+from envkit.compat.packages import lies_in, requirement_of, requirements_of, rows_allowed
 from envkit.tables.loader import read
-from envkit.tables.pairs import PrebuiltWheels
+from envkit.tables.pairs import CompleteLists, PrebuiltWheels
 
 _LIST_TORCH, _LIST_CUDA = regex(r"\btorch-?(\d{1,2}\.\d{1,2})(?!\d)"), regex(r"\bcu(\d{2,3})\b")
+_ODD_CUDA = regex(r"\+(?:cuda_?|cu(?=\d{1,2}\.))?(\d{1,2})\.?(\d)\.html$")  # 121, cu12.1, cuda121
+_FOLDER = regex(r"/py\d{2,3}_cu(\d{2,3})_pyt(\d)(\d{1,2})(\d)/")  # of one wheel's Python, CUDA, and PyTorch
 _PYTHON, _SHORT_PYTHON, _FILE = "{python}", "{cp}", ".whl"
 
 
@@ -64,7 +66,20 @@ def _pages() -> dict[str, tuple[PrebuiltWheels, ...]]:
 
 
 def _plain(address: str) -> str:
-    return address.replace("%2B", "+").rstrip("/")
+    """An address as rows write it; the lists for graphs had another host before, which still leads there."""
+    return address.replace("%2B", "+").rstrip("/").replace("/pytorch-geometric.com/whl/", "/data.pyg.org/whl/")
+
+
+def misses_its_list(address: str, package: str) -> str:
+    """The CUDA of a list's address as the host writes it, where the address has other words: cu121 for 121 and cu12.1.
+
+    '' for other addresses.
+    """
+    plain = _plain(address)
+    found = _ODD_CUDA.search(plain)
+    if found is None or _LIST_TORCH.search(plain) is None or package not in _lists().get(plain.split("/")[2], ()):
+        return ""
+    return f"cu{found[1]}{found[2]}"
 
 
 @lru_cache(maxsize=1)
@@ -72,27 +87,52 @@ def _lists() -> dict[str, frozenset[str]]:
     """The packages of which a host has lists of wheels, each for one PyTorch and CUDA by its address."""
     found: dict[str, set[str]] = {}
     for page, rows in _pages().items():
-        if _LIST_TORCH.search(page):
+        if _LIST_TORCH.search(page) or _FOLDER.search(page):
             found.setdefault(page.split("/")[2], set()).update(row.package for row in rows)
     return {host: frozenset(names) for host, names in found.items()}
 
 
 def list_made_for(address: str, package: str) -> tuple[Version, Version] | None:
-    """The PyTorch line and the CUDA that a list of a package's wheels names in its address; None for another place."""
+    """The PyTorch and the CUDA that a list of a package's wheels names in its address; None for another place.
+
+    PyTorch is a line of releases, or a single one where each has a list of its own.
+    """
     plain = _plain(address)
     parts = plain.split("/")
     if "://" not in plain or package not in _lists().get(parts[2], ()):
         return None
+    if (folder := _FOLDER.search(plain)) is not None:
+        own, *release = folder.groups()
+        return Version.parse(".".join(release)), Version.parse(f"{own[:-1]}.{own[-1]}")
     torch, cuda = _LIST_TORCH.search(plain), _LIST_CUDA.search(plain)
     if torch is None or cuda is None:
         return None
     return Version.parse(torch[1]), Version.parse(f"{cuda[1][:-1]}.{cuda[1][-1]}")
 
 
+def on_list(package: str, spec: str, torch: Version, cuda: Version) -> bool | None:
+    """Whether the list of a package for a PyTorch and a CUDA has what a requirement allows; None where that is open."""
+    if any((row.torch, row.cuda) == (torch, cuda) for row in prebuilt_of(package, spec)):
+        return True
+    complete = next((row for row in read(CompleteLists) if row.package == package), None)
+    asked = requirement_of(package + spec)
+    known = complete is not None and asked is not None and lies_in(asked.spec, VersionSpec.parse(complete.versions))
+    return False if known and releases_on_list(package, torch, cuda) else None
+
+
+def releases_on_list(package: str, torch: Version, cuda: Version) -> tuple[str, ...]:
+    """The releases of a package that its list for a PyTorch and a CUDA is known to have, oldest first."""
+    return tuple(row.version for row in prebuilt_of(package, "") if (row.torch, row.cuda) == (torch, cuda))
+
+
 def holds_no_framework(address: str) -> bool:
     """Whether a place is one of a project that builds a package next to a framework: it has that package alone."""
-    hosts = {page.split("/")[2] for page in _pages()}
-    return "://" in address and address.split("/")[2] in hosts
+    return _host(_plain(address)) in {_host(page) for page in _pages()}
+
+
+def _host(address: str) -> str:
+    """The host of an address; '' where it names none."""
+    return address.partition("://")[2].partition("/")[0]
 
 
 def wheels_at(address: str, package: str) -> tuple[PrebuiltWheels, ...]:

@@ -90,8 +90,17 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec, span:
     from envkit.compat.package_breaks import extra_against  # only where one is refused
 
     extra = extra_against(build.package or "", python)
-    if extra is not None:
+    if extra is not None and _release_is_for(build.package or "", python):
         detail = f"{title_of(build)} cannot be installed for Python {python}: {extra[0]}"
         return Verdict(relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *extra[2]))))
     detail = f"{title_of(build)} has no wheel for Python {python}, only for {series(build.pythons)}"
     return Verdict(relation, "fail", detail, build.sources)
+
+
+def _release_is_for(package: str, python: Version | VersionSpec) -> bool:
+    """Whether a pinned release has a wheel for the Python without its extra; true where that is not known."""
+    from envkit.compat.package_wheels import pythons_named
+
+    name, pin, release = package.partition("==")
+    known = pythons_named(name.partition("[")[0], pin + release)
+    return not known or any(python_meets(python, one) for one in known)

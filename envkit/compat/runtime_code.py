@@ -15,13 +15,12 @@ def runtime_code(gpu: ComputeCapability, build: FrameworkBuild) -> RuntimeCode |
 
     That the CUDA of the build knows the GPU is a relation of its own.
     """
-    rows = _rows().get(build.framework, ()) if build.cuda is not None else ()
-    return next((row for row in rows if _is_of(row, build) and _is_for(row, gpu)), None)
-
-
-def _is_of(row: RuntimeCode, build: FrameworkBuild) -> bool:
-    cuda = VersionSpec.parse(row.cuda)
-    return VersionSpec.parse(row.versions).holds(build.version) and build.cuda is not None and cuda.holds(build.cuda)
+    if build.cuda is None:
+        return None
+    for row, versions, cudas in _rows().get(build.framework, ()):
+        if _is_for(row, gpu) and versions.holds(build.version) and cudas.holds(build.cuda):
+            return row
+    return None
 
 
 def _is_for(row: RuntimeCode, gpu: ComputeCapability) -> bool:
@@ -30,8 +29,10 @@ def _is_for(row: RuntimeCode, gpu: ComputeCapability) -> bool:
 
 
 @cache
-def _rows() -> dict[str, tuple[RuntimeCode, ...]]:
-    found: dict[str, tuple[RuntimeCode, ...]] = {}
+def _rows() -> dict[str, list[tuple[RuntimeCode, VersionSpec, VersionSpec]]]:
+    """Each framework's rows, with what their columns of versions and of CUDA hold: read once, asked of each build."""
+    found: dict[str, list[tuple[RuntimeCode, VersionSpec, VersionSpec]]] = {}
     for row in read(RuntimeCode):
-        found[row.framework] = (*found.get(row.framework, ()), row)
+        told = (row, VersionSpec.parse(row.versions), VersionSpec.parse(row.cuda))
+        found.setdefault(row.framework, []).append(told)
     return found

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
+from envkit.base.kept import kept
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, called
 from envkit.compat.cuda_line import toolkits_of
 from envkit.compat.gpu import ToolkitMatch, best_match
@@ -82,10 +83,10 @@ def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
     """Whether any version at all lies in every one of these ranges."""
     wanted = tuple(specs)
     bounds = [bound for spec in wanted for _, bound in spec.clauses]
-    candidates = [Version.of(0), *bounds]
-    candidates += [Version.of(*bound.parts[:-1], bound.parts[-1] + 1) for bound in bounds]
-    candidates += [Version.of(*bound.parts, 1) for bound in bounds]
-    return any(all(spec.holds(candidate) for spec in wanted) for candidate in candidates)
+    candidates = [Version((0,)), *bounds]
+    candidates += [Version((*bound.parts[:-1], bound.parts[-1] + 1)) for bound in bounds]
+    candidates += [Version((*bound.parts, 1)) for bound in bounds]
+    return any(all([spec.holds(candidate) for spec in wanted]) for candidate in candidates)
 
 
 def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
@@ -240,19 +241,24 @@ def gpu_on_cudnn(
     label = called(name, gpu)
     rows = [
         row
-        for row in (tables.cudnns if among is None else among)
+        for row in (_of_major(tables).get(cudnn.major, ()) if among is None else among)
         if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
     ]
     apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
     if apart is not None:
         detail = f"cuDNN {cudnn} was built for CUDA {apart.cuda} and older, which do not support {label}"
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
-    later = _came_with_later_cuda(cudnn, cuda, gpu, tables) if cuda is not None else None
+    usable = [row for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
+    if rows and not usable:
+        first = min(rows, key=lambda row: row.cuda)
+        detail = f"cuDNN {cudnn} was built for CUDA {first.cuda} and newer, which do not support {label}"
+        return Verdict("gpu-on-cudnn", "fail", detail, first.sources)
+    later = _came_with_later_cuda(tables, gpu, cudnn.major, cuda.major) if cuda is not None else None
     if later is not None and cuda is not None:
         named = f"NVIDIA lists {label} among the GPUs that cuDNN {cudnn.major} supports with CUDA {later.cuda.major}"
         detail = f"{named}, but not with CUDA {cuda.major}: convolutions fail with cuDNN {cudnn} for CUDA {cuda}"
         return Verdict("gpu-on-cudnn", "fail", detail, later.sources)
-    answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
+    answers = [cudnn_knows_gpu(row, gpu) for row in usable]
     sources = rows[-1].sources if rows else ()
     if True in answers:
         return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", sources)
@@ -266,19 +272,33 @@ def gpu_on_cudnn(
 
 def cudnn_rules_out(gpu: ComputeCapability, build: FrameworkBuild, tables: Tables) -> bool:
     """Whether the cuDNN that a build was made for certainly has no kernels for a GPU, wherever it comes from."""
-    return build.cudnn is not None and gpu_on_cudnn(gpu, build.cudnn, build.cuda, tables).status == "fail"
+    return build.cudnn is not None and _fails(tables, gpu, build.cudnn, build.cuda)
 
 
-def _came_with_later_cuda(cudnn: Version, cuda: Version, gpu: ComputeCapability, tables: Tables) -> CudnnRelease | None:
-    """The first build of a cuDNN's major that lists a GPU, where none for this CUDA major or an older one does.
+@kept
+def _of_major(tables: Tables) -> dict[int, list[CudnnRelease]]:
+    found: dict[int, list[CudnnRelease]] = {}
+    for row in tables.cudnns:
+        found.setdefault(row.version.major, []).append(row)
+    return found
+
+
+@kept
+def _fails(tables: Tables, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> bool:
+    return gpu_on_cudnn(gpu, cudnn, cuda, tables).status == "fail"
+
+
+@kept
+def _came_with_later_cuda(tables: Tables, gpu: ComputeCapability, cudnn: int, cuda: int) -> CudnnRelease | None:
+    """The first build of a cuDNN major that lists a GPU, where none for this CUDA major or an older one does.
 
     Kernels for a lower minor of the GPU's major are there, and run; that all do, nobody has tested.
     """
-    alike = [row for row in tables.cudnns if row.version.major == cudnn.major]
+    alike = _of_major(tables).get(cudnn, ())
     listing = [row for row in alike if _lists(row, gpu)]
     first = min(listing, key=lambda row: (row.cuda.major, row.version), default=None)
-    known = any(row.max_compute_capability is not None for row in alike if row.cuda.major == cuda.major)
-    return first if first is not None and known and first.cuda.major > cuda.major else None
+    known = any(row.max_compute_capability is not None for row in alike if row.cuda.major == cuda)
+    return first if first is not None and known and first.cuda.major > cuda else None
 
 
 def _lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:

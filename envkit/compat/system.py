@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
+from envkit._startup.records import replace
 from envkit.base.platforms import WSL
 from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
@@ -74,8 +75,9 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         detail = f"the GCC version of {system.title} is not known"
         return Verdict("compiler-fits-nvcc", "unknown", detail, system.sources)
     default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit)
+    whose = f"{default.detail} (the {system.title} default)"
     if default.status != "fail":
-        return default
+        return replace(default, detail=whose) if default.status == "ok" else default
     hints = {
         CompilerEffort.INSTALL: (
             f"gcc-{other_gcc(system, toolkit)} is needed (the install script installs it); pass it to nvcc with -ccbin"
@@ -88,7 +90,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
             f"{system.title} has no package for a supported GCC: frameworks run, but nvcc cannot compile"
         ),
     }
-    detail = f"{default.detail} (the {system.title} default); {hints[compiling_effort(system, toolkit)]}"
+    detail = f"{whose}; {hints[compiling_effort(system, toolkit)]}"
     return Verdict("compiler-fits-nvcc", "warn", detail, default.sources)
 
 

@@ -26,3 +26,8 @@ class Verdict:
     detail: str
     sources: tuple[str, ...] = ()  # keys of `sources.csv`
     parts: tuple[str, ...] = ()  # the reasons at the end of a long `detail`, which joins them with semicolons
+
+
+def is_floor(verdict: Verdict) -> bool:
+    """Whether a verdict says only which driver is needed, where none is there to be judged."""
+    return verdict.relation == "minimum-driver" and verdict.status == "ok"

@@ -15,6 +15,7 @@ from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.newest_floors import has_floors
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish, pinned_release
 from envkit.dockerfile.stops_python import ELSEWHERE
@@ -33,6 +34,7 @@ _APART = frozenset({"--no-deps", *ELSEWHERE})
 _ADDRESS = "git+"  # of a project, which says nothing of the framework on purpose
 _OF_ONE_RELEASE = regex(r"={2,3}[^,*]+")
 _NO_RELEASE = VersionSpec((("<", Version.of(0)),))
+_LAST_PATCH = 99  # beyond every patch of a release line
 IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
 
@@ -122,8 +124,10 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool
     of_nvidia = own.repository.startswith(_WITH_CONSTRAINTS)
     if own.version is None and not of_nvidia:
         return
+    pinned = pinned or own.version is None  # a range may hold a build whose release is not known
     if of_nvidia:  # no release of the index is NVIDIA's own build
-        there = {name: (f"NVIDIA's own build of {name}", _NO_RELEASE) for name in names}
+        spec = _NO_RELEASE if own.version is None else _before(own.version)
+        there = {name: (f"NVIDIA's own build of {name}", spec) for name in names}
     else:
         there = {name: (f"{name} {own.version}", VersionSpec.parse(f"=={own.version}")) for name in names}
     for step in ground.steps:
@@ -135,7 +139,8 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool
                 continue
             releases = releases_of(package) if package.tool == "pip" else ()
             if not package.spec:  # pip takes the newest, where the base has none of that name
-                releases = releases[-1:] if normalized(package.name) not in IN_EVERY_BASE else ()
+                name = normalized(package.name)
+                releases = releases[-1:] if name not in IN_EVERY_BASE and not has_floors(name) else ()
             verdict = pair_agrees(_chosen(releases, there), wanted, there, where="in the base image")
             if verdict.status == "fail":
                 yield finding(
@@ -152,6 +157,14 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str], *, pinned: bool
                     sources=verdict.sources,
                 )
                 return
+
+
+def _before(version: Version) -> VersionSpec:
+    """The candidates of a release, of which NVIDIA's build is one: after all earlier releases, and before it."""
+    parts = [*version.release(2).parts]
+    last = max((at for at, part in enumerate(parts) if part), default=0)
+    below = Version.of(*parts[:last], parts[last] - 1, _LAST_PATCH)
+    return VersionSpec(((">", below), ("<", version)))
 
 
 def _chosen(releases: tuple[PackagePair, ...], there: Mapping[str, object]) -> tuple[PackagePair, ...]:

@@ -15,14 +15,14 @@ from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_absent import program_missing
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_apt_names import compilers, cuda_releases, gone_ppas, no_names, version_cut
-from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted
+from envkit.dockerfile.stops_arguments import argument_blank, argument_lost, argument_wanted, pin_blank
 from envkit.dockerfile.stops_asks import asks, upgrade_asks
 from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_clones import script_gone
 from envkit.dockerfile.stops_companions import companion_outgrown
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
-from envkit.dockerfile.stops_conda_pythons import conda_for_other_python
+from envkit.dockerfile.stops_conda_pythons import conda_for_other_python, conda_keeps_its_python
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
 from envkit.dockerfile.stops_dependencies import dependency_gone
 from envkit.dockerfile.stops_distribution_pip import named_twice, pip_fixed, pip_is_pip3, pip_too_old
@@ -38,38 +38,41 @@ from envkit.dockerfile.stops_installers import (
     no_such_cudnn,
     other_cuda_version,
 )
-from envkit.dockerfile.stops_jupyter import verb_gone
+from envkit.dockerfile.stops_jupyter import server_started, verb_gone
 from envkit.dockerfile.stops_keys import expired_key, old_key
 from envkit.dockerfile.stops_libraries import library_missing
 from envkit.dockerfile.stops_links import link_exists
+from envkit.dockerfile.stops_managers import manager_missing
 from envkit.dockerfile.stops_needs import need_missing
 from envkit.dockerfile.stops_node import node_too_new
-from envkit.dockerfile.stops_operands import clone_blank, operand_blank
+from envkit.dockerfile.stops_old_pip import source_by_old_pip
+from envkit.dockerfile.stops_operands import clone_blank, operand_blank, priority_missing
 from envkit.dockerfile.stops_packages import (
     index_lacks,
     metadata_refused,
     option_refused,
+    pip_by_easy_install,
     pip_outdates_itself,
     retired,
     system_sync,
     unbuildable,
 )
-from envkit.dockerfile.stops_pip_words import pip_word_unknown, uninstall_asks
+from envkit.dockerfile.stops_paths import jupyter_missing, python_elsewhere
+from envkit.dockerfile.stops_pip_words import list_unmarked, pip_word_unknown, uninstall_asks
 from envkit.dockerfile.stops_programs import (
     pip_command_unknown,
     poetry_refuses,
     release_is_a_name,
     script_by_name,
     service_asked,
-    source_by_old_pip,
 )
-from envkit.dockerfile.stops_projects import gpu_code_left_out, needs_more, python_too_old
+from envkit.dockerfile.stops_projects import built_for_cpu, gpu_code_left_out, needs_more, python_too_old
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_pythons import release_for_other_python
 from envkit.dockerfile.stops_quotes import bounds_redirected
-from envkit.dockerfile.stops_redirects import redirect_not_followed
+from envkit.dockerfile.stops_redirects import latest_unread, redirect_not_followed
 from envkit.dockerfile.stops_releases import release_gone, release_missing
-from envkit.dockerfile.stops_requirements import of_python_itself, pinned_twice
+from envkit.dockerfile.stops_requirements import bounds_contradict, of_python_itself, pinned_twice
 from envkit.dockerfile.stops_root import apt_without_root
 from envkit.dockerfile.stops_runfiles import runfile_asks, runfile_with_driver
 from envkit.dockerfile.stops_setup import setup_imports
@@ -107,6 +110,7 @@ def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
             found.setdefault((one.id, line_of(one)), one)  # of two rules on one command the first
         yield from found.values()
         yield from gpu_code_left_out(ground, frozenset(line for _, line in found))
+        yield from built_for_cpu(ground)
 
 
 def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
@@ -132,6 +136,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         asks,
         script_refuses,
         pip_outdates_itself,
+        pip_by_easy_install,
         retired,
         option_refused,
         option_gone,
@@ -174,6 +179,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         user_exists,
         redirect_not_followed,
         conda_gone,
+        conda_keeps_its_python,
         pip_command_unknown,
         release_is_a_name,
         source_by_old_pip,
@@ -201,6 +207,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         node_too_new,
         upgrade_asks,
         pinned_twice,
+        bounds_contradict,
         of_python_itself,
         nothing_to_install,
         bounds_redirected,
@@ -209,9 +216,17 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         release_for_other_python,
         hub_program_gone,
         dependency_gone,
+        priority_missing,
+        list_unmarked,
+        server_started,
+        latest_unread,
+        python_elsewhere,
+        pin_blank,
+        jupyter_missing,
     ):
         yield from rule(ground)
     yield from cuda_releases(ground, matrix)
+    yield from manager_missing(ground, matrix)
     yield from release_missing(ground, matrix)
     yield from conda_for_other_python(ground, matrix)
     yield from _without_compiler(ground, matrix)

@@ -13,6 +13,7 @@ from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.dockerfile.base_ended import base_ended
 from envkit.dockerfile.base_outgrown import base_outgrown
 from envkit.dockerfile.base_replaced import base_replaced, own_build_replaced, wheel_over_own_build
+from envkit.dockerfile.build_context import BuildContext, not_in_context
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings, meant_for
@@ -21,7 +22,7 @@ from envkit.dockerfile.check_parts import finding, from_verdict, line_of, packag
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import container_targets, cuda_targets, driver_targets
-from envkit.dockerfile.clashes import Clash, clashes, of_other_torch, together, unknown_releases
+from envkit.dockerfile.clashes import Clash, clashes, of_other_cuda, of_other_torch, together, unknown_releases
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
@@ -40,21 +41,28 @@ from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
 from envkit.dockerfile.start_words import start_unread
+from envkit.dockerfile.stops_companions import WHEN_INSTALLED
 from envkit.dockerfile.wanted import choices
 from envkit.solver.request import Request
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_NOT_FOUND = frozenset({faults.PYTHON_WITHOUT_PACKAGE.id, faults.FRAMEWORK_VERSION.id})
 _MISSED = frozenset({faults.CUDA_MISSING.id, faults.CUDNN_MISSING.id})
 
 
 def check_dockerfile(
-    text: str, request: Request, matrix: Matrix, beside: Reader = nothing_beside
+    text: str,
+    request: Request,
+    matrix: Matrix,
+    beside: Reader = nothing_beside,
+    context: BuildContext | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding on a Dockerfile, failures first, then in the order of its lines; the request names GPUs and driver.
 
-    `beside` reads a file that lies next to the Dockerfile, by its name; None for one that cannot be read.
+    `beside` reads a file that lies next to the Dockerfile, by its name; None for one that cannot be read. `context` is
+    the build context, where it is named: what it lacks cannot be copied.
     Raises SourceError for a text that is not a Dockerfile.
     """
     stages = read_stages(text)
@@ -94,7 +102,11 @@ def check_dockerfile(
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
     needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
-    clashing = (*clashes(found.packages, needs), *of_other_torch(found.packages, matrix))
+    clashing = (
+        *clashes(found.packages, needs),
+        *of_other_torch(found.packages, matrix),
+        *of_other_cuda(found.packages),
+    )
     findings += libraries_shared(made, chosen, found, needs, matrix)
     never = {one.package.line for one in clashing if one.breaks}  # what pip does not install misses no library
     findings = [one for one in findings if one.id not in _MISSED or line_of(one) not in never]
@@ -105,12 +117,28 @@ def check_dockerfile(
         *_wheels(found),
         *_lists(found),
     ]
+    findings = list(_without_never_installed(findings))
+    if context is not None:
+        findings += not_in_context(text, stages, context)
     findings += build_passes(made, findings, matrix)
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
     findings += _left_out(stages)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
+
+
+def _without_never_installed(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings without what is said of a package once it is installed, where pip certainly finds none, and
+    without what is unknown of releases that cannot be."""
+    findings = tuple(findings)
+    stopping = [one for one in findings if one.status is Status.FAIL]
+    never = {one.subject for one in stopping if one.id in _NOT_FOUND}
+    clashing = {one.subject for one in stopping if one.id == faults.REQUIREMENTS_CLASH.id}
+    for one in findings:
+        moot = one.id == faults.FRAMEWORK_VERSION.id and one.status is Status.UNKNOWN and one.subject in clashing
+        if not moot and (one.impact != WHEN_INSTALLED or one.subject not in never):
+            yield one
 
 
 def _beside_the_system(found: Contents) -> Held | None:
@@ -174,6 +202,7 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
 
 
 _REFUSED = "pip reports a conflict and stops."
+_STOPS = "The import stops: the two were compiled with different CUDA versions."
 _REPLACED = "The later command replaces packages that the earlier one installed."
 
 
@@ -186,7 +215,7 @@ def _clashes(apart: Iterable[Clash]) -> Iterator[Finding]:
             Status.FAIL if clash.breaks else Status.WARN,
             clash.verdict.detail,
             package_subject(package),
-            impact=_REPLACED if clash.apart else _REFUSED,
+            impact=_REPLACED if clash.apart else _STOPS if "+" in clash.release else _REFUSED,
             remedy=Remedy(together(clash)),
             sources=clash.verdict.sources,
         )
@@ -231,7 +260,7 @@ def _wheels(found: Contents) -> Iterator[Finding]:
 def _lists(found: Contents) -> Iterator[Finding]:
     yield from frozen_folder(found.lists)
     for item in found.lists:
-        if is_frozen(item.name):
+        if is_frozen(item.name) or item.invalid:
             continue
         name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
         title = f"{name} was not checked: its contents are not available"

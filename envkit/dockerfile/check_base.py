@@ -11,8 +11,10 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.system import image_fits
+from envkit.compat.verdict import DriverVerdict
 from envkit.dockerfile.check_parts import finding, from_verdict, stop, subject_of
 from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.other_tags import SUPPORTED, tags_in_place_of
@@ -21,7 +23,7 @@ from envkit.solver.request import Request
 from envkit.tables import images as data
 from envkit.tables.build_tools import ClosedRegistry
 from envkit.tables.codes import limit
-from envkit.tables.known_bases import WithoutLatest
+from envkit.tables.known_bases import BareName, WithoutLatest, with_owner
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
     GONE,
@@ -52,10 +54,11 @@ _NO_IMAGES = frozenset({"false", "true", "none", "null", "no", "yes"})
 
 @record
 class Meant:
-    """What an image is for: the frameworks that it installs, and the oldest CUDA that the named GPUs run."""
+    """What an image is for: the frameworks that it installs, the oldest CUDA that the named GPUs run, the driver."""
 
     frameworks: tuple[str, ...] = ()
     cuda: Version | None = None
+    driver: Version | None = None
 
 
 def meant_for(frameworks: Iterable[str], request: Request, matrix: Matrix) -> Meant:
@@ -66,7 +69,7 @@ def meant_for(frameworks: Iterable[str], request: Request, matrix: Matrix) -> Me
         for row in matrix.toolkits
         if all(gpu_runs_cuda(gpu.compute_capability, row.version, matrix).status == "ok" for gpu in gpus)
     )
-    return Meant(tuple(dict.fromkeys(frameworks)), next(fitting, None) if gpus else None)
+    return Meant(tuple(dict.fromkeys(frameworks)), next(fitting, None) if gpus else None, request.driver)
 
 
 def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None) -> Iterator[Finding]:
@@ -127,6 +130,8 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> I
         title = f"{image} cannot be pulled: it is in {closed.title}"
         fix = "Start from an image in a public registry."
         yield stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=closed.sources)
+    elif (bare := with_owner(repository, tag, matrix)) is not None:
+        yield _without_owner(image, tag, bare, subject, stops)
     elif repository.startswith(_BITNAMI) and tag != "latest":
         yield _of_bitnami(image, name.repository, tag, subject, stops)
     elif row is not None and row.cuda is None and row.state in GONE:
@@ -152,6 +157,13 @@ def _of_bitnami(image: str, repository: str, tag: str, subject: str, stops: str)
     title = f"{image} cannot be pulled: Bitnami moved its images of single releases to {_LEGACY.rstrip('/')} in 2025"
     fix = f"Name {other}:{tag}, which gets no updates, or start from another image."
     return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=("github-bitnami-containers-83267",))
+
+
+def _without_owner(image: str, tag: str, bare: BareName, subject: str, stops: str) -> Finding:
+    """The finding on an image that only its owner has."""
+    title = f"{image} cannot be pulled: Docker Hub has no image named {bare.name} without an owner"
+    fix = f"Use {bare.repository}:{tag}."
+    return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=bare.sources)
 
 
 def _without_latest(repository: str, image: str, subject: str, stops: str) -> Finding:
@@ -323,7 +335,16 @@ def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
             f"No image of CUDA{release} or its major version is still supported. envkit dockerfile {option}installs "
             "it on the plain distribution."
         )
+    if newer is not None and meant.driver is not None:
+        every = tags_in_place_of(row, matrix, oldest=newer)
+        near = [tag for tag in (*near, *every) if _starts_on(meant.driver, tag, matrix)] or near
     which = "the nearest supported tag" if near[0].state == SUPPORTED else "the nearest tag that is left"
     which += " whose CUDA version supports the GPU" if newer is not None else ""
     after = "." if near[0].state == SUPPORTED else ", which NVIDIA no longer supports."
+    if newer is not None and meant.driver is not None and not _starts_on(meant.driver, near[0], matrix):
+        after = f", with a newer driver on the host: {meant.driver} is too old for it{after}"
     return f"Use {near[0].repository}:{near[0].tag}, {which}{after}"
+
+
+def _starts_on(driver: Version, tag: ImageTag, matrix: Matrix) -> bool:
+    return tag.cuda is None or driver_runs_cuda(driver, tag.cuda, matrix).status != DriverVerdict.INCOMPATIBLE.value

@@ -26,6 +26,7 @@ from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.common_python import newest_for_all
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
+from envkit.dockerfile.cudnn_brought import cudnn_may_come_from_pip
 from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
 from envkit.dockerfile.specifiers import is_bounded
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
@@ -135,7 +136,7 @@ def _build(
             yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.UNKNOWN, title, subject)
             return
         best = newest_for_all(found.packages, found.base.architecture, build.pythons) or build.pythons[-1]
-        fix = f"Use a supported Python version, such as {best}, or generate a Dockerfile that does:"
+        fix = f"Use a supported Python version, such as {best}, or generate a Dockerfile that uses one:"
         yield from_verdict(
             faults.PYTHON_WITHOUT_PACKAGE,
             verdict,
@@ -297,8 +298,12 @@ def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: s
         yield finding(faults.CUDNN_MISSING, Status.FAIL, told, subject, impact=impact, remedy=remedy)
     elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
         told = f"{title} loads cuDNN {build.cudnn.major}, but the image has cuDNN {found.cudnn.major}"
-        remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
         goes_on = _goes_on(build, wanted)
+        if not goes_on and cudnn_may_come_from_pip(build, found.packages):
+            told = f"{title} loads cuDNN {build.cudnn.major}: whether it finds the one of a wheel is not known"
+            yield finding(faults.CUDNN_DIFFERS, Status.UNKNOWN, told, subject)
+            return
+        remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
         status, impact = (Status.WARN, _ON_THE_CPU) if goes_on else (Status.FAIL, impact)
         yield finding(faults.CUDNN_DIFFERS, status, told, subject, impact=impact, remedy=remedy)
 

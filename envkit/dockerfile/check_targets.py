@@ -14,13 +14,14 @@ from envkit.compat.driver import driver_floors, driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_driver
 from envkit.compat.gpu import ToolkitMatch, cuda_match, gpu_runs_build, gpu_runs_cuda, target_span
 from envkit.compat.pythons import python_has_wheel
+from envkit.compat.software import gpu_on_cudnn
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.base import Base
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.specifiers import package_release
-from envkit.solver.request import Request
+from envkit.solver.request import Request, TargetGpu
 from envkit.tables.known_bases import gpus_of_month
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.rows import FrameworkBuild
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _NVIDIAS = "nvcr.io/nvidia/"
 _FAILS_INSIDE = "The container starts, but CUDA fails inside it: the driver is too old."
+_NOT_SUPPORTED_HARDWARE = "CUDA stops with error 804: forward compatibility was attempted on non supported HW."
 _IMPACTS = {
     True: "The container does not start.",
     False: _FAILS_INSIDE,
@@ -116,6 +118,17 @@ def cuda_targets(
         if held is found.cuda and request.gpus and not any(gpu.data_center for gpu in request.gpus):
             fix += " Forward compatibility (cuda-compat) does not help: it is for data-center GPUs only."
         impact = _IMPACTS[_refuses_old_drivers(held, found)]
+        if verdict.status == DriverVerdict.MINOR_VERSION.value and _loads_compat(held, found, request):
+            native = driver_floors(cuda, matrix).native
+            detail = (
+                f"driver {request.driver} is older than {native}, the driver released with CUDA {cuda}, so the image "
+                f"loads its cuda-compat, which is for data-center GPUs and not for {request.gpus[0]}"
+            )
+            verdict, impact = Verdict(verdict.relation, "fail", detail, verdict.sources), _NOT_SUPPORTED_HARDWARE
+            fix = f"Update the host driver to {native} or newer, or use an image for an older CUDA version"
+            fix += (
+                f"{_older_tag(found, request, matrix)}. Without its directory compat, the image's CUDA runs as it is."
+            )
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, fix, anew)
     for gpu in request.gpus:
         verdict = gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
@@ -130,6 +143,12 @@ def cuda_targets(
             fix,
             anew,
         )
+
+
+def _loads_compat(held: Held, found: Contents, request: Request) -> bool:
+    """Whether a container of NVIDIA's own comes with a cuda-compat that none of the GPUs takes."""
+    own = held is found.cuda and found.base.own is not None and found.base.repository.startswith(_NVIDIAS)
+    return own and bool(request.gpus) and not any(gpu.data_center for gpu in request.gpus)
 
 
 def _older_tag(found: Contents, request: Request, matrix: Matrix) -> str:
@@ -181,11 +200,31 @@ def build_targets(
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
     for gpu in () if uses_anothers_cuda(build.framework, matrix) and build.cuda is None else request.gpus:
         verdict = gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
+        fix = f"Use a release that supports {gpu}."
+        unknown = _own_cuda_against(build, gpu, matrix) if verdict.status != "fail" and not from_system else None
+        if unknown is not None:
+            impact = "The program stops where it calls one of these libraries."
+            yield from_verdict(faults.GPU_UNKNOWN_TO_CUDA, unknown, subject, impact, fix, anew)
+            continue
         stops = "The program stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes several minutes."
-        yield from_verdict(
-            faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Use a release that supports {gpu}.", anew
-        )
+        yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, fix, anew)
+
+
+def _own_cuda_against(build: FrameworkBuild, gpu: TargetGpu, matrix: Matrix) -> Verdict | None:
+    """Why the CUDA libraries or the cuDNN that a build brings have no code for a GPU; None where they may have.
+
+    These are the relations by which the resolver refuses such a build.
+    """
+    if build.cuda is None or not build.bundles_cuda or build.cpu_only:
+        return None
+    verdict = gpu_runs_cuda(gpu.compute_capability, build.cuda, matrix, name=str(gpu))
+    if verdict.status != "fail" and build.cudnn is not None:
+        verdict = gpu_on_cudnn(gpu.compute_capability, build.cudnn, build.cuda, matrix, name=str(gpu))
+    if verdict.status != "fail":
+        return None
+    detail = f"{build.named} brings CUDA libraries that do not know the GPU: {verdict.detail}"
+    return Verdict(verdict.relation, "fail", detail, tuple(dict.fromkeys((*build.sources, *verdict.sources))))
 
 
 def uses_anothers_cuda(name: str, matrix: Matrix) -> bool:

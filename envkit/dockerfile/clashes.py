@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.package_wheels import has_wheel, wheels_of
@@ -18,6 +19,7 @@ from envkit.dockerfile.common_python import pythons_of_torch
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
+from envkit.dockerfile.suffixes import other_cuda
 from envkit.tables.codes import limit
 from envkit.tables.pairs import PackagePair
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 # Each release is built for one of torch.
 TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 _TORCH = "torch"
+_OF_LINUX = "triton"  # torch requires it on Linux only
 _LINUX, _PROCESSOR = "linux", "x86_64"
 _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
@@ -55,6 +58,8 @@ def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator
     """
     packages = tuple(packages)
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
+    if needs is not None and needs.platform == WINDOWS:
+        last.pop(_OF_LINUX, None)
     specs = specs_of(last.values())
     by_command: dict[tuple[int, ...], list[Package]] = {}
     for one in last.values():
@@ -104,6 +109,20 @@ def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clas
         yield Clash(one, Verdict("pair-agrees", "fail", detail, ()), False, fitting[-1] if fitting else "")
 
 
+def of_other_cuda(packages: Iterable[Package]) -> Iterator[Clash]:
+    """The companions whose suffix names another CUDA than that of the torch in the same command, as they compare it."""
+    pinned = {normalized(one.name): one for one in packages if one.tool == "pip" and _PIN.fullmatch(one.spec)}
+    torch = pinned.get(_TORCH)
+    for name in ("torchvision", "torchaudio"):
+        one = pinned.get(name)
+        if torch is None or one is None or one.command != torch.command:
+            continue
+        detail = other_cuda(one, torch)
+        if detail:
+            release = f"{_bare(one)}+{torch.spec.partition('+')[2]}"
+            yield Clash(one, Verdict("pair-agrees", "fail", detail, (f"pypi-{name}",)), True, release)
+
+
 def _names_torch(made_for: Sequence[Version]) -> bool:
     """Whether releases for these torches require one of them; an old pip installs others next to them all the same."""
     return bool(made_for) and made_for[0] >= limit("torch-named-by-companions")
@@ -119,14 +138,24 @@ def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdi
 
 
 def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], needs: Needs | None) -> str:
-    """The newest release that goes with the rest, by all that is known of what it requires; '' for none."""
+    """The newest release that goes with the rest, by all that is known of what it requires; '' for none.
+
+    It is for the Python that is there, but where that has to change anyway for want of wheels. Where none is named, it
+    is for as many as the rest, or for several of them.
+    """
     others = {other: spec for other, spec in specs.items() if other != normalized(one.name)}
     fitting = fitting_beside(_known(one, lambda _: True), others)
     if needs is not None:
         fitting = (own for own in fitting if not any(needs.against(replace(one, spec=f"=={own}"), others)))
     named = needs.python if needs is not None else None
-    pythons = _pythons(one, others) if named is None else (named.release(2),)
-    return next((own for own in fitting if _has_wheels(one, own, pythons)), "")
+    possible = _pythons(one, others)
+    stays = named is not None and (not possible or named.release(2) in possible)
+    pythons = (named.release(2),) if named is not None and stays else possible
+    usable = tuple(fitting)
+    for_all = next((own for own in usable if _has_wheels(one, own, pythons)), "")
+    if for_all or named is not None:
+        return for_all
+    return next((own for own in usable if sum(_has_wheels(one, own, (python,)) for python in pythons) > 1), "")
 
 
 def _pythons(one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> frozenset[Version]:
@@ -151,7 +180,9 @@ def together(clash: Clash, packages: Iterable[Package] = ()) -> str:
         return _what_it_needs(clash, packages) or "Use releases that were built for each other."
     extras = f"[{','.join(clash.package.extras)}]" if clash.package.extras else ""
     named = f"{clash.package.name}{extras}=={clash.release}"
-    return f"Use {named}, the newest release that fits, or change the other requirements."
+    if "+" in clash.release:
+        return f"Use {named}, from the index for that CUDA."
+    return f"Use {named}, the newest release that works with the other requirements, or change the other requirements."
 
 
 def _what_it_needs(clash: Clash, packages: Iterable[Package]) -> str:

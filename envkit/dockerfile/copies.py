@@ -160,7 +160,7 @@ def _placed(stage: BuildStage, parent: _Placed | None) -> _Placed:
 
 
 def _copied(part: Instruction, where: str) -> Iterator[_Brought]:
-    *sources, target = _words(part.text) or [""]
+    *sources, target = copy_words(part.text) or [""]
     written = [word for word in sources if list(heredocs(word))]
     folder = target.endswith(("/", "/.")) or target == "." or len(sources) > 1
     place = posixpath.normpath(posixpath.join(where, target))
@@ -174,7 +174,7 @@ def _copied(part: Instruction, where: str) -> Iterator[_Brought]:
         yield _Brought(name, place, folder, part.flags.get("from", ""), body)
 
 
-def _words(text: str) -> list[str]:
+def copy_words(text: str) -> list[str]:
     """The sources and the target, which may be written as a JSON array."""
     words = exec_form(text)
     return text.split() if words is None else words

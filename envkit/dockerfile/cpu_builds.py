@@ -20,8 +20,10 @@ from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish, package_release, pinned_release
+from envkit.dockerfile.suffixes import is_on_page
 from envkit.solver.request import Request
 from envkit.tables.images import CpuPackage
+from envkit.tables.known_bases import CudaWheel
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, framework_title
@@ -55,7 +57,8 @@ def is_cpu_by_system(wanted: Wanted, found: Contents) -> bool:
 
 def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
     """Whether a requirement takes what a row describes; another index than the default one may have other builds."""
-    if row.platform and (row.platform != found.platform or wanted.variant or not wanted.default_index):
+    elsewhere = wanted.variant or not wanted.default_index or is_on_page(wanted)
+    if row.platform and (row.platform != found.platform or elsewhere):
         return False
     if row.architecture and row.architecture != found.base.architecture:
         return False
@@ -177,11 +180,12 @@ def _serves(build: FrameworkBuild, wanted: Wanted, found: Contents, matrix: Matr
 
 def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
     """The first package whose torch uv chooses by the driver, which a builder does not have."""
+    of_cuda = {row.package for row in read(CudaWheel) if not row.versions} - {_TORCH}
     for package in found.packages:
         if package.places.backend == "auto" and _comes_with_torch(package) and not found.base.jetson:
             yield finding(
                 faults.CPU_BUILD,
-                Status.WARN,
+                Status.FAIL if normalized(package.name) in of_cuda else Status.WARN,
                 "--torch-backend=auto chooses the CPU build of torch, because there is no driver while an image is "
                 "being built",
                 package_subject(package),

@@ -95,6 +95,7 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
     addresses = f"{places.index} {places.more} {beside}".split() if pip else []
     if item.wheel is not None and _HASHED.search(item.wheel.folder):  # a file of the default index
         addresses = []
+    here = item.wheel is not None and "://" not in item.wheel.folder  # a file of the image, which no index has to have
     yield Wanted(
         line=item.line,
         command=item.command,
@@ -106,7 +107,7 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
         spec=_LOCAL_VARIANT.sub("", item.spec),
         variant=told.group(1) if told else places.backend if places.backend not in ("", "auto") else "",
         suffix=local is not None,
-        default_index=not places.index and not places.backend,
+        default_index=not (places.index or places.backend or here),
         own_index=local is not None or _INDEX_VARIANT.search(f"{places.index} {places.more} ") is not None,
         places=" ".join(addresses),
         place_variants=frozenset(_variant_of(place) for place in addresses),
@@ -146,3 +147,10 @@ def _frameworks_by_package(matrix: Matrix) -> dict[str, dict[str, Framework]]:
 def _variant_of(place: str) -> str:
     found = _INDEX_VARIANT.search(place)
     return found.group(1) if found else ""
+
+
+@lru_cache(maxsize=2)
+def file_pages(matrix: Matrix) -> frozenset[str]:
+    """The pages that list the files of one framework each: they have no packages of another."""
+    every = (build for framework in matrix.frameworks for build in matrix.builds(framework.name))
+    return frozenset(build.find_links for build in every if build.find_links)

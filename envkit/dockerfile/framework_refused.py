@@ -72,13 +72,11 @@ def _first(ground: Ground, framework: str, there: _There) -> Iterator[Finding]:
 
 def _remedy(name: str, row: FrameworkRefusal, there: _There) -> str:
     """The bound below the release that wants more, where what is before that works with the framework that is there."""
-    before = [
-        one.floor
-        for one in read(FrameworkRefusal)
-        if (one.package, one.framework) == (row.package, row.framework) and one.floor < row.floor
-    ]
-    if row.since is not None and before and not there.is_before(max(before)):
-        return f"Add '{name}<{row.since}', or use a newer {row.framework}."
+    own = [one for one in read(FrameworkRefusal) if (one.package, one.framework) == (name, row.framework)]
+    since = next((one.since for one in own if one.floor == row.floor), None)
+    before = [one.floor for one in own if one.floor < row.floor]
+    if since is not None and before and not there.is_before(max(before)):
+        return f"Add '{name}<{since}', or use a newer {row.framework}."
     return f"Pin a {name} release from the time of that {row.framework} release, or use a newer {row.framework}."
 
 

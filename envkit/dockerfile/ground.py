@@ -70,7 +70,7 @@ _TELLS = {
     ),
     "pip": regex(
         r"(?m)python[\d.]*-(?:pip|full)\b|\bpy\d?-pip\b|get-pip|ensurepip|\.sh\b|^(?:sudo )?make\b|ansible|pipx|pipenv"
-        r"|poetry|tox\b|xargs|easy_install|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
+        r"|poetry|tox\b|xargs|easy_install|\basdf\b|(?<!-1_all)\.deb\b|\buv\b"  # but of NVIDIA's cuda-keyring
     ),
     "get-pip": regex(r"get-pip"),
     "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
@@ -107,7 +107,7 @@ class Step:
     command: ShellCommand
     packages: tuple[Package, ...]
     place: tuple[int, ...] = ()  # tells the commands of a file apart
-    clones: tuple[Word, ...] = ()  # the addresses of the repositories that it installs from their clones
+    clones: tuple[Word, ...] = ()  # the addresses of the repositories that it installs from their clones, or by a list
 
     @property
     def of_apt(self) -> tuple[Word, ...]:
@@ -194,6 +194,7 @@ class Ground:
 def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> Iterator[Ground]:
     """Those of the stages that the image needs, each after the one that it starts from."""
     installed = _by_command((*found.packages, *found.elsewhere))
+    listed = _repositories(found.lists)
     made: dict[int, Ground] = {}
     cloned: dict[int, Clones] = {}
     names = by_name(stages)
@@ -210,7 +211,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
         cloned[stage.index] = clones_of(stage, Clones() if stage.parent is None else cloned[stage.parent])
         made[stage.index] = Ground(
             base,
-            tuple(_steps(stage, installed, cloned[stage.index].installed)),
+            tuple(_steps(stage, installed, cloned[stage.index].installed, listed)),
             _tells(stage, script) | (below.tells if below is not None else frozenset()),
             stage.environment,
             pythons_of(base, script, script_of(brought), [one.image for one in brought], chain),
@@ -267,16 +268,27 @@ def _by_command(packages: Sequence[Package]) -> dict[tuple[int, ...], list[Packa
     return found
 
 
+def _repositories(lists: Iterable[ListFile]) -> dict[tuple[int, ...], list[Word]]:
+    """The addresses of repositories that each command installs, those in lists too."""
+    found: dict[tuple[int, ...], list[Word]] = {}
+    for one in lists:
+        if "git+" in one.name and ";" not in one.name:
+            found.setdefault(one.command, []).append(Word.at(one.line, one.name))
+    return found
+
+
 def _steps(
     stage: BuildStage,
     installed: Mapping[tuple[int, ...], list[Package]],
     cloned: Mapping[tuple[int, ...], tuple[Word, ...]],
+    listed: Mapping[tuple[int, ...], list[Word]],
 ) -> Iterator[Step]:
     for part in parts_of((stage,), "RUN"):
         for number, command in enumerate(part.commands):
             if not command.conditional:
                 place = (stage.index, part.line, number)
-                yield Step(command, tuple(installed.get(place, ())), place, cloned.get(place, ()))
+                of_lists = [word for word in listed.get(place, ()) if word not in command.words]
+                yield Step(command, tuple(installed.get(place, ())), place, (*cloned.get(place, ()), *of_lists))
 
 
 def _may_hold_programs(copied: str, environment: Mapping[str, str]) -> bool:

@@ -22,6 +22,11 @@ def newest_floor(package: Package, python: Version | None, frameworks: Container
     return max(rows, key=lambda row: row.python, default=None)
 
 
+def has_floors(package: str) -> bool:
+    """Whether it is known for each Python what the newest release of a package requires."""
+    return any(row.package == package and not row.extra for row in read(FrameworkFloor))
+
+
 def floor_in_words(row: FrameworkFloor) -> str:
     """The start of a sentence: `the newest trl requires accelerate, which requires torch>=2.0.0`."""
     through = f"{row.package} requires {row.through}, which" if row.through else row.package

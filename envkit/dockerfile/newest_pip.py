@@ -8,8 +8,8 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell import called
 from envkit.tables.codes import limit
-from envkit.tables.installer import PipRow
-from envkit.tables.loader import read
+from envkit.tables.installer import last_pip
+from envkit.tables.program_stops import SystemPip
 
 # What makes an environment with a pip of its own.
 _ENVIRONMENTS = frozenset({"venv", "virtualenv"})
@@ -64,14 +64,27 @@ def brings_newest_pip(step: Step) -> bool:
 
 
 def reaches(python: Version | None, since: Version) -> bool:
-    """Whether the newest pip for a Python is that release or a later one; so it is for a Python that is not known."""
+    """Whether the newest pip for a Python is certainly that release or a later one."""
     if python is None:
-        return True
-    last = next((row for row in read(PipRow) if row.python == python.release(2)), None)
-    if last is None:
-        return python.major > 2
-    bounds = VersionSpec.parse(last.requirement.removeprefix("pip")).clauses
-    return any(bound > since for _, bound in bounds)
+        return False
+    bounds = _bounds(python)
+    return any(bound > since for bound in bounds) if bounds else python.major > 2
+
+
+def _bounds(python: Version | None) -> tuple[Version, ...]:
+    """What the last pip for an old Python is bounded by; empty where the newest one runs on it."""
+    requirement = last_pip(python) or ""
+    return tuple(bound for _, bound in VersionSpec.parse(requirement.removeprefix("pip")).clauses)
+
+
+def discards(step: Step, ground: Ground, *, newest: bool) -> bool:
+    """Whether the pip of a step certainly goes on to an older release where it cannot make the metadata of one."""
+    since, until = limit("pip-discarding-since"), limit("pip-discarding-until")
+    python = ground.pythons.of(next(iter(called(step.command)), ""), step.place)
+    if newest:
+        return python is not None and python.major > 2 and any(since < bound <= until for bound in _bounds(python))
+    own = ground.plain and not ground.tells & {"deadsnakes", "get-pip", "environment"}
+    return own and any(since <= row.pip < until for row in ground.of_system(SystemPip))
 
 
 def isolates_always(python: Version | None) -> bool:

@@ -23,6 +23,7 @@ _REQUIREMENT = regex(
 _OF_A_VARIABLE = regex(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[(?P<extras>[^\]$]*)\])?(?P<spec>[<>=!~].*)")
 _UNSET = regex(r"[$`]")
 _ELSEWHERE = regex(r"(?s)\.{1,2}(?:[\[/].*)?|[^=<>~/]*/.*|.*\.(?:whl|zip|tar\.gz)|\w+\+\w+:.*|.*\*\.\w+|.* @ .*")
+_WORDS = regex(r"[A-Za-z0-9][\w.-]{0,80}(?:\s{1,20}[A-Za-z0-9][\w.-]{0,80}){1,20}\s{0,20}")
 _REDIRECTION = regex(r"\d*(?:>>?|<)(?P<target>[^=].*)?")
 _CONDA = regex(
     r"(?:(?P<channel>[\w./-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)"
@@ -94,6 +95,8 @@ class ListFile:
 
     line: int
     name: str
+    command: tuple[int, ...] = ()  # the one that takes what an address names
+    invalid: bool = False  # a line of a list in which names stand without a comma or an operator: no installer takes it
 
 
 @record
@@ -194,6 +197,10 @@ def _listed(call: _Call, given: _Given, read: Reader) -> Iterator[Package | List
             yield from _of_environment(call, caller, words, read)
     yield from (ListFile(name.line, name) for name in (*missing, *given.values("project")))
     places = _places(given, call.words)
+    if call.index == "pip":
+        own = frozenset(call.words)
+        listed = (word for word in given.plain if word not in own and _WORDS.fullmatch(word.partition(";")[0]))
+        yield from (ListFile(word.line, word, call.command, invalid=True) for word in listed)
     found = [_item(call, word, places) for word in given.plain]
     yield from _constrained([item for item in found if item is not None], given.values("constraint"), read)
 
@@ -298,7 +305,7 @@ def named(
             spec = f"=={file.version}"
             return Package(word.line, command, caller, "pip", file.name, (), spec, of_file, marker, file)
         if not _UNSET.search(requirement) and _ELSEWHERE.fullmatch(requirement):
-            return ListFile(word.line, word)
+            return ListFile(word.line, word, command)
         found = _REQUIREMENT.fullmatch(requirement)
     if found is None and _UNSET.search(requirement):  # its version is a variable; what only a variable names is a list
         found = _OF_A_VARIABLE.fullmatch(requirement)

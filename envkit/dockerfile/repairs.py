@@ -14,7 +14,16 @@ from envkit.checks.containers import image_faults, image_stops
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_line, start_of, without_word
-from envkit.dockerfile.repairs_base import REPLACED, WITH, fuller_tag, key_fetched, other_cudnn, other_system, other_tag
+from envkit.dockerfile.repairs_base import (
+    REPLACED,
+    WITH,
+    fuller_tag,
+    key_fetched,
+    other_cudnn,
+    other_system,
+    other_tag,
+    owner_named,
+)
 from envkit.dockerfile.repairs_conda import from_conda, newest_conda_has, older_installer
 from envkit.dockerfile.repairs_names import (
     answered,
@@ -59,6 +68,7 @@ _INSTALLER = regex(
 )
 _RELEASE = regex(r"Use ([\w.\[\],-]{1,80})==([\w.+]{1,30}), the newest release")
 _TORCH = regex(r"(?<![\w.-])torch==(?P<version>[\w.+]+)")
+_WITH_DRIVER = regex(r"cuda(?P<release>-\d{1,2}-\d)?")
 _PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
@@ -191,9 +201,16 @@ def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) ->
 
 
 def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
-    """Without the package of the driver."""
-    name = finding.subject.partition(": ")[2]
-    changed = None if name.endswith(".run") else without_word(lines, line_of(finding) - 1, name)  # a command
+    """Without the package of the driver; of one that brings CUDA as well, the toolkit is left."""
+    name, index = finding.subject.partition(": ")[2], line_of(finding) - 1
+    both = _WITH_DRIVER.fullmatch(name)
+    if both is not None:
+        toolkit = f"cuda-toolkit{both['release'] or ''}"
+        line = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?![\w.+=-])", toolkit, lines[index], count=1)
+        if line != lines[index]:
+            yield other_line(lines, index, line), f"{REPLACED}{name}{WITH}{toolkit}"
+        return
+    changed = None if name.endswith(".run") else without_word(lines, index, name)  # a command
     if changed is not None:
         yield changed, f"removed {name}"
 
@@ -226,7 +243,7 @@ def _either(*several: Repairs) -> Repairs:
 
 
 _REPAIRS: Mapping[str, Repairs] = {
-    image_faults.BASE_GONE.id: _either(other_tag, other_image),
+    image_faults.BASE_GONE.id: _either(owner_named, other_tag, other_image),
     image_faults.CUDA_MISSING.id: fuller_tag,
     image_faults.CUDNN_MISSING.id: fuller_tag,
     image_faults.CUDNN_DIFFERS.id: _either(other_cudnn, fuller_tag),

@@ -20,6 +20,7 @@ from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line, start
 from envkit.dockerfile.stages import read_stages
 from envkit.tables.build_stops import AptPythons, ArchivedSystem
 from envkit.tables.codes import limit
+from envkit.tables.known_bases import with_owner
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE
 from envkit.tables.loader import read
 from envkit.tables.rows import ImageTag, OperatingSystem
@@ -31,6 +32,7 @@ REPLACED, WITH = "replaced ", " with "  # around the image that was, and the one
 _REPOSITORIES, _KEY = "https://developer.download.nvidia.com/compute/cuda/repos", "3bf863cc.pub"
 _INSTALLED = regex(r"\bcuda_(\d{1,2}\.\d{1,2}\.\d{1,3})[\w.-]{0,60}(?:run|linux)\b")
 _PYTHON, _DEADSNAKES = regex(r"\bpython(3\.\d{1,2})\b"), "deadsnakes"
+_WITH_CUDNN = "Start from an image with cuDNN"
 _TRIED = 3  # other tags of a flavor
 _VARIABLE = regex(r"\$(?:\{(\w{1,60})\}|(\w{1,60}))")
 _ONE_ARGUMENT = regex(r"(?i)\s*ARG\s+\w+=\S+\s*")
@@ -45,6 +47,12 @@ class _From:
     index: int
     base: Base
     written: str  # the image as the line names it, with its variables
+
+    @property
+    def again(self) -> bool:
+        """Whether another stage starts from the same image."""
+        words = [word["image"] for line in self.lines if (word := _IMAGE_WORD.match(line)) is not None]
+        return words.count(self.written) > 1
 
     def row(self, matrix: Matrix) -> ImageTag | None:
         """What the tag says, whether it is known or not; None for other images than nvidia/cuda."""
@@ -87,6 +95,14 @@ def _uses(name: str, text: str) -> bool:
     )
 
 
+def owner_named(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """FROM with the owner of the image, where the name alone is none."""
+    place = from_of(lines, finding, matrix)
+    row = with_owner(place.base.repository, place.base.tag, matrix) if place is not None else None
+    if place is not None and row is not None:
+        yield place.other(f"{row.repository}:{place.base.tag}")
+
+
 def other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
     """FROM with the tag that the remedy of a gone one names; where there is none, the same CUDA from its installer."""
     place = from_of(lines, finding, matrix)
@@ -112,8 +128,11 @@ def fuller_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Change
     if place is None or row is None or row.cuda is None:
         return
     first = FLAVORS.index(row.flavor) if row.flavor in FLAVORS else 0
+    loaded = finding.remedy is not None and finding.remedy.advice.startswith(
+        _WITH_CUDNN
+    )  # one without has none to load
     for flavor in FLAVORS[first:]:
-        for cudnn in (row.cudnn, "" if row.cudnn else "cudnn"):
+        for cudnn in (row.cudnn,) if loaded else (row.cudnn, "" if row.cudnn else "cudnn"):
             same = _beside(replace(row, flavor=flavor, cudnn=cudnn), row, matrix)
             for tag in same[:_TRIED]:
                 if tag.tag != row.tag and _same_release(tag, row):
@@ -126,7 +145,7 @@ def other_cudnn(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chang
     row = place.row(matrix) if place is not None else None
     if place is None or row is None or row.cuda is None:
         return
-    others = {tag.cudnn: tag for tag in reversed(_beside(row, row, matrix)) if tag.cudnn != row.cudnn}
+    others = {tag.cudnn: tag for tag in reversed(_beside(row, row, matrix)) if tag.cudnn not in (row.cudnn, "", None)}
     for tag in others.values():
         if _keeps_packages(lines, row, tag):
             yield place.other(f"{row.repository}:{tag.tag}")
@@ -147,7 +166,7 @@ def other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chan
     """FROM with a newer release of the same distribution, with the same CUDA where it has one."""
     place = from_of(lines, finding, matrix)
     system = place.base.system if place is not None else None
-    if place is None or system is None:
+    if place is None or system is None or place.again:  # what the other stage gets from this one would not fit
         return
     row, family = place.row(matrix), _family(system)
     ended = {row.title for row in read(ArchivedSystem)}

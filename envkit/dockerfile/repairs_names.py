@@ -33,7 +33,8 @@ _PYTORCH = regex(
     r"(?P<image>pytorch/pytorch:(?P<release>\d[\d.]{0,8})-cuda[\d.]{1,6}-cudnn\d-(?P<flavor>runtime|devel))"
 )
 _BITNAMI = regex(r"bitnami/[\w.-]{1,80}:\S{1,128}")
-_LACKS = regex(r"the image has no ([\w+-]{1,20}), and nothing in this file installs it")
+_LACKS = regex(r"the image has no ([\w+-]{1,20}), and no earlier command installs it")
+_ELSEWHERE = regex(r"has no (/usr/local/bin/python3?): its Python is")
 _NO_PYTHON = "Ubuntu provides python3 but not python, and nothing in this file installs python"
 _PREFIX = regex(r"\s-p\s+(/[\w./-]{1,80})")
 _INSTALL = regex(r"\b((?:apt-get|apt)(?:\s+-\S{1,60}){0,12}\s+install)\b")
@@ -135,9 +136,15 @@ def program_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Cha
     elif "is not on PATH: its installer" in finding.title:
         prefix = next((found[1] for line in lines if (found := _PREFIX.search(line)) is not None), "")
         before, told = (f"ENV PATH={prefix}/bin:$PATH", f"added {prefix}/bin to PATH") if prefix else ("", "")
+    elsewhere = _ELSEWHERE.search(finding.title)
+    index = line_of(finding) - 1
     if before:
-        start = start_of(lines, line_of(finding) - 1)
+        start = start_of(lines, index)
         yield [*lines[:start], before, *lines[start:]], told
+    elif elsewhere is not None and elsewhere[1] in lines[index]:
+        name = elsewhere[1].rpartition("/")[2]
+        changed = lines[index].replace(elsewhere[1], name, 1)
+        yield other_line(lines, index, changed), f"replaced {elsewhere[1]} with {name}, which is looked up in PATH"
 
 
 def answered(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

@@ -10,12 +10,14 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.repair_lines import PIP_INSTALL, Changes, named_for_pip, other_line, start_of
+from envkit.dockerfile.shell_words import exec_form
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _UNINSTALL = regex(r"\b(pip[\d.]*\s+uninstall)\b(?!\s+-y)")
 _LINK = regex(r"\bln\s+-(\w*s\w*)\b")
+_FIRST_USER = regex(r"requests the ID \d+, which images of .{1,40} give to (\w{1,32})$")
 _POETRY = regex(r"(\bpip[\d.]*\s+install\b[^&|;\n]{0,200}?\s)(poetry)(?=\s|$)")
 _WRITE = regex(r"Write (--?[\w-]+(?: [\w-]+)?)\.")
 _NO_ENTRYPOINT, _DOLLAR = "Write ENTRYPOINT []", "Put a $ before the name"
@@ -32,6 +34,25 @@ _GLOBAL, _SETTING = "--global-option", regex(r"--global-option[= ](?:[\"'])?(--[
 _NOW = regex(r"Write -D(\w{1,40})=ON")
 _BOUND = regex(r"Add '([\w-]{1,60}<[\d.]{1,20})'")
 _FROM = regex(r"(?i)\s*FROM\s")
+_LIST_OF_PIP = "Put -r before it"
+# How the advice begins, what is found in the command, what takes its place, and what is told.
+_LACKS = (
+    (
+        "Append a number",
+        regex(r"(\bupdate-alternatives\s+--install\s+[\w./-]{1,99}\s+[\w.-]{1,60}\s+[\w./-]{1,99})(?=\s*(?:\\|&|;|$))"),
+        r"\1 1",
+        "gave the alternative a priority",
+    ),
+    (
+        "Write: conda env create",
+        regex(r"\bconda\s+create(?=\s+-f\s+[\w./-]{1,99}\.ya?ml\s*$)"),
+        "conda env create",
+        "replaced conda create with conda env create",
+    ),
+)
+_OF_SHELL, _UNREAD = "Call a shell: sh -c", "cannot read the requirement"
+_PLAIN_WORDS = regex(r"&&|[\w./:=,@+-]{1,200}(?: [\w./:=,@+-]{1,200}){0,20}")
+_EXTRAS_APART = regex(r"(?<![\"'\w])\.\[[\w-]{1,60}(?:, ?[\w-]{1,60}){1,9}\](?![\"'\w])")
 _FEW = 6  # lines of one command
 _SHELL = 'SHELL ["/bin/bash", "-c"]'
 
@@ -51,6 +72,25 @@ def option_put_right(lines: Sequence[str], finding: Finding, matrix: Matrix) -> 
                 "added Poetry's plugin",
             )
     yield from _as_told(lines, finding)
+    yield from _completed(lines, finding)
+
+
+def _completed(lines: Sequence[str], finding: Finding) -> Changes:
+    """The command with the word that it lacks: -r before a list, a priority, `env` of `conda env create`."""
+    index, word = line_of(finding) - 1, finding.subject.partition(": ")[2]
+    advice = finding.remedy.advice if finding.remedy is not None else ""
+    lacks = next((one for one in _LACKS if advice.startswith(one[0])), None)
+    if advice.startswith(_LIST_OF_PIP):
+        changed = re.sub(rf"(?<=\s){re.escape(word)}(?=\s|$)", f"-r {word}", lines[index], count=1)
+        if changed != lines[index]:
+            yield other_line(lines, index, changed), f"put -r before {word}"
+    elif lacks is not None:
+        _, pattern, new, told = lacks
+        for at in range(index, min(index + _FEW, len(lines))):
+            changed = pattern.sub(new, lines[at], count=1)
+            if changed != lines[at]:
+                yield other_line(lines, at, changed), told
+                return
 
 
 def _as_told(lines: Sequence[str], finding: Finding) -> Changes:
@@ -80,8 +120,16 @@ def _as_setting(found: re.Match[str]) -> str:
 
 
 def link_replaces(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
-    """ln -sf for ln -s."""
+    """ln -sf for ln -s; for a user or a group whose number is taken, without the one that has it."""
     index = line_of(finding) - 1
+    first = _FIRST_USER.search(finding.title)
+    if first is not None:
+        start = start_of(lines, index)
+        yield (
+            [*lines[:start], f"RUN userdel -r {first[1]}", *lines[start:]],
+            f"removed the user {first[1]} of the image",
+        )
+        return
     changed = _LINK.sub(r"ln -\1f", lines[index], count=1)
     if changed != lines[index]:
         yield other_line(lines, index, changed), f"replaced what was there in line {index + 1}: ln -sf"
@@ -147,6 +195,11 @@ def written(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
             yield other_line(lines, index, lines[index].replace(word, new, 1)), f"replaced {word} with {new}"
     elif advice.startswith(_QUOTES):
         yield from _in_double_quotes(lines, index)
+    elif advice.startswith(_OF_SHELL):
+        yield from _by_shell(lines, index)
+    elif _EXTRAS_APART.search(lines[index]) and _UNREAD in finding.title:
+        whole = _EXTRAS_APART.sub(lambda found: re.sub(r"\s", "", found[0]), lines[index], count=1)
+        yield other_line(lines, index, whole), "removed the blanks between extras"
 
 
 def _declares(line: str, variable: str) -> bool:
@@ -160,6 +213,15 @@ def _in_double_quotes(lines: Sequence[str], index: int) -> Changes:
     if found is not None and words and re.sub(r"[\s,]", "", _QUOTED.sub("", found[2])) == "":
         array = ", ".join(f'"{first or second}"' for first, second in words)
         yield other_line(lines, index, f"{found[1]}[{array}]"), "wrote the words in double quotes"
+
+
+def _by_shell(lines: Sequence[str], index: int) -> Changes:
+    """CMD for a shell, in place of an array with && in it, where each of its words means the same there."""
+    found = _ARRAY.fullmatch(lines[index])
+    words = exec_form(f"[{found[2]}]") if found is not None else None
+    alone = not any(line.lstrip().upper().startswith("ENTRYPOINT") for line in lines)
+    if found is not None and words and alone and all(map(_PLAIN_WORDS.fullmatch, words)):
+        yield other_line(lines, index, f"{found[1]}{' '.join(words)}"), "wrote the command for a shell"
 
 
 def switch_renamed(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

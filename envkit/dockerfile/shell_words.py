@@ -20,7 +20,8 @@ _NOTHING_OPENS = regex(r"[^'\"\\$()]+")
 _SEPARATOR = regex(r";;?&?|&&|\|\||\|&?|[()&\n]")
 _REDIRECTION = regex(r"&>>?|>&|<&|>\||>>|<<<|[<>]")
 _HEREDOC = regex(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s;&|()<>'\"]+))")
-_VARIABLE = regex(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+])([^{}]*))?\})")
+_VARIABLE = regex(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+])((?:[^{}$]|\$\{\w+\}|\$)*))?\})")
+_NAMED = regex(r"\$(?:(\w+)|\{(\w+)\})")
 _BRACED = regex(r"\$\{[^{}]*\}")
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*\+?=")
 _ENDS_A_WORD = " \t\r\n;&|)"
@@ -101,14 +102,21 @@ class Scope:
     def expanded(self, found: re.Match[str]) -> str | None:
         """What a variable stands for where it is written like that; None where that is not known."""
         name = found.group(1) or found.group(2)
-        operator, word = found.group(3) or "", found.group(4) or ""
+        operator, word = found.group(3) or "", found.group(4)
         held = self.get(name)
         if operator.endswith("+"):
-            return word if held else ""
-        if operator.endswith("-") and not held and name not in self._set:
-            return word
+            held = self._word(word) if held else ""
+        elif operator.endswith("-") and not held and name not in self._set:
+            held = self._word(word)
         self._left -= len(held or "")
         return held if self._left >= 0 else None
+
+    def _word(self, word: str) -> str | None:
+        """What stands after the operator, with the variables that it names; None where one is not known."""
+        names = {found.group(): self.get(found.group(1) or found.group(2)) for found in _NAMED.finditer(word)}
+        if None in names.values():
+            return None
+        return _NAMED.sub(lambda found: names[found.group()] or "", word)
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from posixpath import commonprefix
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
@@ -149,7 +150,9 @@ def _named(package: str) -> Named:
         release = Release.parse(found["release"]) if found["release"] else None
     except ValueError:
         release = None
-    return Named(normalized(found["name"]), frozenset(filter(None, (found["extras"] or "").split(","))), release)
+    return Named(
+        normalized(found["name"]), frozenset(map(normalized, filter(None, (found["extras"] or "").split(",")))), release
+    )
 
 
 def package_name(build: FrameworkBuild) -> str:
@@ -178,3 +181,9 @@ def taken(wish: Wish, builds: Iterable[FrameworkBuild]) -> list[FrameworkBuild]:
         if held[key]:
             found.append(build)
     return found
+
+
+def likeness(build: FrameworkBuild, package: str) -> tuple[object, ...]:
+    """How near a build comes to a package: by its release, its name, its index, its CUDA."""
+    alike = len(commonprefix((package_name(build), package)))
+    return package_release(build).order, alike, build.on_pypi, build.cuda or Version.of(0)

@@ -13,7 +13,7 @@ from envkit.base.errors import SourceError
 from envkit.dockerfile.reader import Instruction, read_instructions
 from envkit.dockerfile.shell import commands
 
-_VARIABLE = regex(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^{}]*))?\}|(\w+))")
+_VARIABLE = regex(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])((?:[^{}$]|\$\{\w+\}|\$)*))?\}|(\w+))")
 _PAIR = regex(r"(?<!\S)(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 # Folders that hold Python packages; what else is copied from a stage says nothing of what that stage installs.
 _ENVIRONMENT = regex(
@@ -24,6 +24,7 @@ _MAKES_ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _OF_THE_BUILDER = frozenset(
     f"{side}{part}" for side in ("TARGET", "BUILD") for part in ("PLATFORM", "OS", "ARCH", "VARIANT")
 ) | {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"}
+_QUOTED = regex(r"([\"'])(.*?)\1")  # the builder takes quotes out wherever they stand in the name of an image
 _LONGEST = 100_000  # characters that variables put into one text: values that double each other end there
 
 
@@ -96,7 +97,7 @@ def _stage(
 ) -> BuildStage:
     start = group[0]
     words = substitute(start.text, outer).split()
-    image = _unquoted(words[0]) if words else ""
+    image = _QUOTED.sub(r"\2", words[0]) if words else ""
     name = words[2].lower() if len(words) > 2 and words[1].upper() == "AS" else ""
     parent = names.get(image.lower()) if image else None
     environment = {} if parent is None else dict(earlier[parent].environment)
@@ -168,9 +169,11 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
             return found.group()
         operator, word = found.group(2) or "", found.group(3) or ""
         value = values.get(name)
+        if operator:
+            word = substitute(word, values)
         if operator.endswith("+"):
-            return word if value else ""
-        if operator.endswith("-"):
+            value = word if value else ""
+        elif operator.endswith("-"):
             value = value or word
         left -= len(value or "")
         return found.group() if value is None or left < 0 else value

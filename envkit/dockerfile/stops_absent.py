@@ -113,7 +113,7 @@ def _told(row: AbsentProgram, ground: Ground, subject: str, impact: str) -> Find
         way = "Use python3 (install it if the image does not have it), or install python-is-python3."
     return stop(
         faults.PROGRAM_MISSING,
-        f"the image has no {row.program}, and nothing in this file installs it",
+        f"the image has no {row.program}, and no earlier command installs it",
         subject,
         impact=f"{impact}: {row.program}: not found." if impact.endswith("with") else f"{impact}.",
         fix=way,

@@ -29,7 +29,7 @@ _OF_CUDA = regex(
 )
 _COMPILER = regex(r"(?:gcc|g\+\+|gfortran)-(\d{1,2}(?:\.\d)?)")
 # Policy: a name has small letters, digits, + - and . alone.
-_NO_NAME = regex(r"lib-[\w.-]+|[a-z][a-z0-9.+-]*_[a-z0-9_.+-]+|[a-z]+[A-Z][A-Za-z0-9-]*")
+_NO_NAME = regex(r"lib-[\w.-]+|python[23]\.\d{1,2}\.\d{1,2}|[a-z][a-z0-9.+-]*_[a-z0-9_.+-]+|[a-z]+[A-Z][A-Za-z0-9-]*")
 # Packages of software that is not of the distribution itself: their versions end with a revision.
 _REVISED = frozenset(
     {

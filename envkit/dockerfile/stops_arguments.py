@@ -10,7 +10,9 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.reader import Instruction
-from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell import ShellCommand, called
+from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_blank import blank_arguments
 
 _TESTED = regex(r"(?:^|&& ?|; ?)(?:test|\[) -n \"?\$\{?(\w{1,60})\}?\"?(?: \])? ?&&")
 _EXITS = regex(
@@ -74,6 +76,33 @@ def _tested(part: Instruction) -> str:
     return found[1] if found is not None else ""
 
 
+def _releases(ground: Ground) -> Iterator[tuple[ShellCommand, Word, str]]:
+    """Each requirement whose release is a variable, in a command that installs packages, with the variable's name."""
+    for step in ground.steps:
+        words = called(step.command)
+        if not words or words[0].rpartition("/")[2] not in _INSTALL or not step.command.decisive:
+            continue
+        for word in words[1:]:
+            found = _RELEASE.fullmatch(word)
+            if found is not None:
+                yield step.command, word, found[1]
+
+
+def pin_blank(ground: Ground) -> Iterator[Finding]:
+    """The first release of a package that is an argument without a value."""
+    blank = blank_arguments(ground)
+    for _, word, name in _releases(ground):
+        if name in blank:
+            yield stop(
+                faults.ARGUMENT_MISSING,
+                f"{word.partition('=')[0]} is requested without a version number: ARG {name} has no default",
+                subject_of(word.line, word),
+                impact="The build stops without --build-arg.",
+                fix=f"Give {name} a default, or build with --build-arg {name}=….",
+            )
+            return
+
+
 def argument_lost(ground: Ground) -> Iterator[Finding]:
     """The first release that is blank, as its ARG stands before FROM and is not declared again after it."""
     if not (ground.stock or ground.base.repository in _KNOWN) or not ground.first:
@@ -83,19 +112,13 @@ def argument_lost(ground: Ground) -> Iterator[Finding]:
     }
     lost = ground.outer - declared - set(ground.environment)
     assigned = " ".join(ground.texts)
-    for step in ground.steps:
-        words = called(step.command)
-        if not words or words[0].rpartition("/")[2] not in _INSTALL or not step.command.decisive:
-            continue
-        for word in words[1:]:
-            found = _RELEASE.fullmatch(word)
-            name = found[1] if found is not None else ""
-            if name in lost and not _OF_IMAGES.fullmatch(name) and f"{name}=" not in assigned:
-                yield stop(
-                    faults.WORD_UNKNOWN,
-                    f"{name} is blank after FROM: an ARG from before FROM has to be declared again",
-                    command_subject(step.command, word.line),
-                    impact=f"The build stops: {word.partition('=')[0]} is requested without a version number.",
-                    fix=f"Write ARG {name} after FROM.",
-                )
-                return
+    for command, word, name in _releases(ground):
+        if name in lost and not _OF_IMAGES.fullmatch(name) and f"{name}=" not in assigned:
+            yield stop(
+                faults.WORD_UNKNOWN,
+                f"{name} is blank after FROM: an ARG from before FROM has to be declared again",
+                command_subject(command, word.line),
+                impact=f"The build stops: {word.partition('=')[0]} is requested without a version number.",
+                fix=f"Write ARG {name} after FROM.",
+            )
+            return

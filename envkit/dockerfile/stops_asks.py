@@ -41,11 +41,12 @@ def _answered(ground: Ground) -> Iterator[tuple[Step, bool]]:
 def asks(ground: Ground) -> Iterator[Finding]:
     """The first installation at which apt asks, as it provides more packages than were named."""
     framework = ground.base.repository in _WITHOUT_GIT
-    if not (ground.lean or framework) or not ground.first or "assume-yes" in ground.tells:
+    if not ground.first or "assume-yes" in ground.tells:
         return
     devel = ground.base.row is not None and ground.base.row.flavor == "devel"
     names = {row.package: row for row in read(AskingPackage) if not (devel and row.in_devel)}
-    names = {name: row for name, row in names.items() if name == "git" or not framework}
+    if not ground.lean:
+        names = {name: row for name, row in names.items() if row.anywhere or (framework and name == "git")}
     there: set[str] = set()
     for step, answered in _answered(ground):
         given = arguments(step.command, APT, ("install",))

@@ -34,6 +34,7 @@ _OPENMMLAB = "github.com/open-mmlab/"
 _NO_PLACES = Places("", "", (), "", False)
 _BY_NAME = frozenset({"mmcv-full"})  # nothing brings it, and it ended before the bound
 _MENDED = regex(r"\bsed\b[^\n]{0,400}(?:site|dist)-packages|functional_tensor|basicsr[-_]fixed")
+WHEN_INSTALLED = "It installs, and stops when it is imported or first used."
 _WITH_IT = "which pip installs with it"
 _IN_BASE = "which is in the base image"
 
@@ -111,7 +112,7 @@ def _told(package: Package, row: NewerCompanion, beside: _Beside) -> Finding:
         faults.REQUIREMENTS_CLASH,
         f"{package.asked} does not work with {companion}, {beside.why}: {row.because}",
         package_subject(package),
-        impact="It installs, and stops when it is imported or first used.",
+        impact=WHEN_INSTALLED,
         fix=_remedy(package, row, bound, beside.asked),
         sources=row.sources,
     )

@@ -1,4 +1,4 @@
-"""Where conda stops: the pinned framework has no build for the Python of conda's own environment, which it keeps."""
+"""Where conda stops at the Python of its own environment, which it keeps: a framework or the command wants another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from envkit.dockerfile.check_parts import package_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.least_python import least_of_tag
 from envkit.dockerfile.packages import Package
+from envkit.dockerfile.shell import called
 from envkit.dockerfile.specifiers import pinned_release
+from envkit.dockerfile.stops_system import CONDA_IMAGES
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -23,6 +26,9 @@ _OTHER_PYTHON = regex(r"-n|--name(?:=.*)?|-p|--prefix(?:=.*)?|-f|--file(?:=.*)?|
 _ENVIRONMENTS = regex(
     r"\b(?:conda|mamba) (?:env )?create\b|\bactivate\b|\benv update\b|CONDA_DEFAULT_ENV|python *[=<>~]"
 )
+_ELSEWHERE = regex(r"-n|--name(?:=.*)?|-p|--prefix(?:=.*)?|create|env|conda(?:[=<>~ ].*)?")
+_MADE = regex(r"\bactivate\b|CONDA_DEFAULT_ENV")
+_PINNED = regex(r"=*\d+\.\d+(?:\.[\d*]+)?\*?")
 
 
 def conda_for_other_python(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
@@ -47,6 +53,28 @@ def conda_for_other_python(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
                     f"{package.name}.",
                 )
                 return
+
+
+def conda_keeps_its_python(ground: Ground) -> Iterator[Finding]:
+    """The first command that asks for a Python which the newest conda, whose environment it changes, cannot run on."""
+    newest = ground.base.repository in CONDA_IMAGES and ground.base.tag in ("", "latest")
+    if not (newest or "anaconda" in ground.tells) or any(map(_MADE.search, ground.written)) or not ground.first:
+        return
+    for step in ground.steps:
+        if not step.command.decisive or any(map(_ELSEWHERE.fullmatch, called(step.command)[1:])):
+            continue
+        asked = next((one for one in step.packages if one.name == "python" and one.tool == "conda"), None)
+        python = Version.find(asked.spec) if asked is not None and _PINNED.fullmatch(asked.spec) else None
+        if asked is not None and python is not None and python < limit("python-of-newest-conda"):
+            yield stop(
+                faults.PYTHON_WITHOUT_PACKAGE,
+                f"the newest conda has no build for Python {python}, and this asks for it in conda's own environment",
+                package_subject(asked),
+                impact="The build stops: conda finds no solution.",
+                fix=f"Make an environment of its own: conda create -n NAME python={python}.",
+                sources=("anaconda-conda-builds",),
+            )
+            return
 
 
 def _last_python(package: Package, matrix: Matrix) -> Version | None:

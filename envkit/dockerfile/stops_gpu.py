@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import command_subject, finding, stop
+from envkit.dockerfile.gpu_scripts import needs_gpu
 from envkit.dockerfile.ground import Ground
 
 _PYTHON = regex(r"(?:.*/)?python[\d.]*")
 _SMI = "nvidia-smi"
 _NEEDS_NONE = frozenset({"-h", "--help", "--version"})
-_ASKS = regex(r"(?:[\w.]+\.)?cuda\.is_available\(\)")
-_COUNTS = regex(
-    r"(?:[\w.]+\.)?cuda\.device_count\(\)(?: > 0| >= 1)?|(?:len\()?(?:tf|tensorflow)\.config\."
-    r"(?:experimental\.)?list_physical_devices\('GPU'\)\)?(?: > 0| >= 1)?"
-)
 _NATIVE = regex(r"-DCMAKE_CUDA_ARCHITECTURES(?::STRING)?=native|(?:-arch|--gpu-architecture)=native")
-_LONGEST = 10_000  # characters of a script that are parsed
 
 
 def gpu_needed(ground: Ground) -> Iterator[Finding]:
@@ -33,7 +27,7 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         words = step.command.words
         asks = words[0] == _SMI and not stand_in and _NEEDS_NONE.isdisjoint(words)
-        needs = step.command.decisive and (asks or _asserts(words))
+        needs = step.command.decisive and (asks or _runs_on_gpu(words))
         if needs:
             yield stop(
                 faults.GPU_AT_BUILD,
@@ -63,23 +57,8 @@ def native_code(ground: Ground) -> Iterator[Finding]:
             return
 
 
-def _asserts(words: Sequence[str]) -> bool:
-    """True for `python -c` of a script whose own assertion needs a GPU."""
+def _runs_on_gpu(words: Sequence[str]) -> bool:
+    """True for `python -c` of a script that certainly needs a GPU."""
     if not _PYTHON.fullmatch(words[0]) or "-c" not in words[1:-1] or "-O" in words:
         return False
-    code = words[words.index("-c") + 1]
-    if "assert" not in code or len(code) > _LONGEST:
-        return False
-    try:
-        script = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return any(isinstance(line, ast.Assert) and _only_with_gpu(line.test) for line in script.body)
-
-
-def _only_with_gpu(test: ast.expr) -> bool:
-    """True for a condition that holds with a GPU alone."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return any(_only_with_gpu(value) for value in test.values)
-    written = ast.unparse(test)
-    return _ASKS.fullmatch(written) is not None or _COUNTS.fullmatch(written) is not None
+    return needs_gpu(words[words.index("-c") + 1])

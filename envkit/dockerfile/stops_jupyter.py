@@ -1,4 +1,4 @@
-"""Where a build stops at a command of Jupyter that its newest releases no longer have."""
+"""Where a build stops at Jupyter: a command that its newest releases no longer have, or a server that is started."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from envkit.tables.build_tools import GoneVerb
 from envkit.tables.loader import read
 
 _JUPYTER = regex(r"(?:.*/)?jupyter(?:-(?P<verb>[a-z_]+))?")
+_SERVERS = frozenset({"lab", "notebook", "server"})
+# Options with which it serves; others make it print or write something, and it ends.
+_OF_A_SERVER = regex(
+    r"--(?:ip|port|no-browser|allow-root|notebook-dir|NotebookApp\.\w{1,40}|ServerApp\.\w{1,40})(?:=.{0,200})?|-y"
+)
 _BRINGS = frozenset({"jupyter", "jupyterlab", "notebook"})
 
 
@@ -54,3 +59,21 @@ def _brought(step: Step, ground: Ground) -> tuple[bool, Version | None]:
     if not found:
         return False, None
     return False, python_for(found[0], step, ground)
+
+
+def server_started(ground: Ground) -> Iterator[Finding]:
+    """The first step that starts Jupyter's server: it refuses to run as root, or never ends."""
+    for step in ground.steps:
+        words = called(step.command)
+        named = _JUPYTER.fullmatch(words[0]) if words else None
+        given = words[1:] if named is not None and named["verb"] else words[2:]
+        verb = named["verb"] or next(iter(words[1:]), "") if named is not None else ""
+        if verb in _SERVERS and step.command.decisive and all(map(_OF_A_SERVER.fullmatch, given)):
+            yield stop(
+                faults.SERVICE_AT_BUILD,
+                f"jupyter {verb} starts a server, and a build has to end",
+                command_subject(step.command),
+                impact="The build stops, as Jupyter does not run as root without --allow-root, or it never ends.",
+                fix="Start it in CMD.",
+            )
+            return

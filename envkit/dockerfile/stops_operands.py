@@ -1,8 +1,9 @@
-"""Where a program that makes users and groups stops, as a variable that nothing sets leaves it no name or number."""
+"""Where a program stops as an operand is missing: a variable that nothing sets, or a word that was left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
@@ -22,6 +23,7 @@ _OF_BASH = frozenset({"UID", "EUID"})
 _BASH = regex(r"\bbash\b")
 _READS = regex(r"(?:^|[;&|\n ])(?:\.|source|read|eval) ")
 _DECLARED = regex(r"\b(?:for|read|export|local|declare) ([A-Za-z_]\w{0,60})")
+_WITHOUT_PRIORITY = 3  # words after --install
 _WITH_OWN_VARIABLES = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})  # of which the names are known
 _OF_NVIDIA = "nvcr.io/nvidia/"
 
@@ -66,6 +68,24 @@ def clone_blank(ground: Ground) -> Iterator[Finding]:
                 command_subject(step.command),
                 impact="The build stops: git clone expects a repository.",
                 fix=f"Give {name} a default, or build with --build-arg {name}=….",
+            )
+            return
+
+
+def priority_missing(ground: Ground) -> Iterator[Finding]:
+    """The first alternative that is installed without a priority, the last of its four operands."""
+    for step in ground.steps:
+        words = called(step.command)
+        if words[:1] != ("update-alternatives",) or "--install" not in words or not step.command.decisive:
+            continue
+        given = tuple(takewhile(lambda word: not word.startswith("-"), words[words.index(Word("--install")) + 1 :]))
+        if len(given) == _WITHOUT_PRIORITY and not any("$" in word or "`" in word for word in given):
+            yield stop(
+                faults.TOOL_OPTION,
+                "update-alternatives --install expects a priority after the path",
+                command_subject(step.command),
+                impact="The build stops: --install needs <link> <name> <path> <priority>.",
+                fix=f"Append a number: {' '.join(given)} 1",
             )
             return
 

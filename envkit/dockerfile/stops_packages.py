@@ -13,8 +13,8 @@ from envkit.checks.engine.findings import Finding
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.clones import is_of_repository
-from envkit.dockerfile.ground import Ground, Step
-from envkit.dockerfile.newest_pip import with_new_pip_of_conda, with_newest_pip
+from envkit.dockerfile.ground import Ground, Step, is_pip
+from envkit.dockerfile.newest_pip import discards, with_new_pip_of_conda, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.specifiers import is_bounded
@@ -30,7 +30,10 @@ from envkit.tables.build_stops import (
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
+_APT_PIP_THREE = regex(r"(?:/usr/bin/)?(?:pip|python)3")
+_OF_PYTHON_THREE, _PLAIN_PIP = "3", ""  # the first of which replaces the other as well
 _MAKES_ENVIRONMENT = ("python3", "-m", "venv")
+_EASY_INSTALL = regex(r"(?:/usr/(?:local/)?bin/)?easy_install(?:[-\d.]{1,4})?")
 _THIRD = regex(r"python3|pip3|rh-python")
 _MINICONDA = "repo.anaconda.com/miniconda"
 _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
@@ -39,10 +42,12 @@ _NOTHING_LEFT = frozenset({"--no-deps", "--extra-index-url", "--index"})
 def retired(ground: Ground) -> Iterator[Finding]:
     """The first package whose name was retired."""
     rows = {row.package: row for row in read(RetiredPackage)}
-    for step in ground.steps:
+    for step, newest in with_newest_pip(ground):
         for package in step.packages:
             row = rows.get(normalized(package.name))
-            if row is not None and _is_retired(package, row):
+            if row is None or not _is_retired(package, row):
+                continue
+            if not (row.older and discards(step, ground, newest=newest)):
                 yield stop(
                     faults.PACKAGE_REFUSES,
                     f"the package {package.name} {row.because}",
@@ -211,7 +216,7 @@ def _has_more_places(ground: Ground) -> bool:
 
 
 def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
-    """The first call of a pip of the distribution's release after it has replaced itself by one for newer Pythons."""
+    """The first call of each pip of the distribution after it has replaced itself by one for newer Pythons."""
     system = ground.base.system
     row = next(iter(ground.of_system(DistributionPip)), None)
     if row is None or not ground.plain or ground.tells & {"deadsnakes", "get-pip"}:
@@ -220,8 +225,10 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
     if not of_apt and any(_THIRD.search(text) for text in ground.texts):  # whose pip is a newer one
         return
     replaced: set[str] = set()
-    for step, folder in _with_pips(ground):
-        if folder in replaced:
+    told: set[str] = set()
+    for step, pip in _with_pips(ground):
+        if pip in replaced - told:
+            told.add(pip)
             yield stop(
                 faults.PIP_OUTDATES_ITSELF,
                 f"pip {row.pip} in {system.title if system else ''} has replaced itself with the newest pip, which "
@@ -230,13 +237,31 @@ def pip_outdates_itself(ground: Ground) -> Iterator[Finding]:
                 impact="The build stops with: SyntaxError.",
                 sources=row.sources,
             )
-            return
         if any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages):
-            replaced.add(folder)
+            replaced |= {pip, _PLAIN_PIP} if pip == _OF_PYTHON_THREE else {pip}
+
+
+def pip_by_easy_install(ground: Ground) -> Iterator[Finding]:
+    """The first easy_install that takes the newest pip for a Python which that no longer runs on."""
+    row = next(iter(ground.of_system(DistributionPip)), None)
+    if row is None or not ground.plain or ground.tells & {"deadsnakes", "get-pip", "environment"}:
+        return
+    for step in ground.steps:
+        words = called(step.command)
+        if words and _EASY_INSTALL.fullmatch(words[0]) and "pip" in words[1:] and step.command.decisive:
+            yield stop(
+                faults.PIP_OUTDATES_ITSELF,
+                "easy_install takes the newest pip, whichever Python that requires",
+                command_subject(step.command),
+                impact="The build stops: that pip does not install on its Python.",
+                fix="Install the distribution's package python-pip instead.",
+                sources=row.sources,
+            )
+            return
 
 
 def _with_pips(ground: Ground) -> Iterator[tuple[Step, str]]:
-    """The steps that install with a pip of the distribution's release, and its environment; '' for apt's own."""
+    """The steps that install with a pip of the distribution's release, and its environment or which of apt's it is."""
     system = ground.base.system
     environments: set[str] = set()
     for step in ground.steps:
@@ -244,10 +269,10 @@ def _with_pips(ground: Ground) -> Iterator[tuple[Step, str]]:
         if words[:3] == _MAKES_ENVIRONMENT:
             environments.add(words[-1].rstrip("/"))
         caller = next(iter(words), "")
-        if not step.packages:
+        if not step.packages and not (is_pip(caller) and "install" in words):
             continue
         if _APT_PIP.fullmatch(caller) and "python" not in ground.tells:
-            yield step, ""
+            yield step, _OF_PYTHON_THREE if _APT_PIP_THREE.fullmatch(caller) else _PLAIN_PIP
         folder = posixpath.dirname(posixpath.dirname(caller))
         python = ground.pythons.of(caller, step.place)
         same = system is not None and python is not None and python == system.default_python

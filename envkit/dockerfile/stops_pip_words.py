@@ -18,6 +18,7 @@ from envkit.tables.program_stops import PipWord, SystemPip
 _PYTHON = regex(r"(?:.*/)?python[\d.]*")
 _APT_PIP = regex(r"(?:/usr/bin/)?(?:pip|python)(?:3(?:\.\d{1,2})?)?")
 _YES = frozenset({"-y", "--yes"})
+_LIST = regex(r"(?:[\w./-]{0,200}/)?[\w.-]{0,60}requirements?[\w.-]{0,60}\.txt")
 _LISTED = frozenset({"-r", "--requirement"})
 
 
@@ -97,3 +98,23 @@ def _is_newer(word: Word, given: Sequence[Word], rows: dict[str, PipWord], pip: 
     if row is None or row.since <= pip.pip:
         return False
     return word.startswith("--") or word is given[0]
+
+
+def list_unmarked(ground: Ground) -> Iterator[Finding]:
+    """The first list of requirements that pip takes for a package, as nothing says that it is a list."""
+    for step in ground.steps:
+        given = _of_pip(called(step.command))
+        if given[:1] != [Word("install")] or not step.command.decisive:
+            continue
+        plain = (word for word, last in zip(given[1:], given, strict=False) if not last.startswith("-"))
+        word = next((one for one in plain if _LIST.fullmatch(one)), None)
+        if word is not None:
+            yield stop(
+                faults.TOOL_OPTION,
+                f"pip takes {word} for a package: -r is missing before it",
+                subject_of(word.line, word),
+                impact="The build stops: pip finds no package of this name.",
+                fix="Put -r before it.",
+                sources=("pip-install-reference",),
+            )
+            return

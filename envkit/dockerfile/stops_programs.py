@@ -1,27 +1,17 @@
-"""Where a build stops at a script that is called by its name, at a command that pip does not have, at a release of
-conda that is the name of a variable, and at a package of which an old pip takes the source."""
+"""Where a build stops at a script that is called by its name, at a command that pip does not have, and at a release of
+conda that is the name of a variable."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import Ground, is_pip
-from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
-from envkit.dockerfile.shell_words import Word
-from envkit.dockerfile.stops_packages import asks_only
 from envkit.tables.codes import limit
-from envkit.tables.installer import PipRow
-from envkit.tables.loader import read
-from envkit.tables.program_stops import OldPipSource
-from envkit.tables.rows import OperatingSystem
 
 # A script that is called by its name alone, and commands that put files into folders of PATH.
 _SCRIPT_NAME = regex(r"[a-z][\w-]{0,60}\.sh")
@@ -40,8 +30,6 @@ _ASKS = frozenset(
 )
 _ASKS_OLLAMA = frozenset(("ollama", verb) for verb in ("cp", "create", "list", "pull", "push", "rm", "run", "show"))
 _SERVE = "serve"
-_APT_PIP = regex(r"(?:/usr/bin/)?pip3|(?:/usr/bin/)?python3")
-_APT_PIP_OF_TWO = regex(r"(?:/usr/bin/)?pip2?|(?:/usr/bin/)?python2?")
 
 
 def script_by_name(ground: Ground) -> Iterator[Finding]:
@@ -98,76 +86,6 @@ def release_is_a_name(ground: Ground) -> Iterator[Finding]:
                     fix="Put a $ before the name of the variable.",
                 )
                 return
-
-
-# What makes another Python, or an environment with a pip of its own; and the command that only installs the latter.
-_OTHER_PYTHON = regex(r"(?i)venv|virtualenv|conda|mamba|pyenv|\buv\b|Python-\d|activate|poetry|pipenv")
-_INSTALLS_ENVIRONMENTS = frozenset({Word("install"), Word("virtualenv")})
-
-
-def source_by_old_pip(ground: Ground) -> Iterator[Finding]:
-    """The first package of which the pip of the distribution, not replaced before, takes a source that stops it."""
-    system = ground.base.system
-    rows = {row.package: row for row in ground.of_system(OldPipSource)}
-    if not rows or system is None or not ground.plain or not ground.first:
-        return
-    if ground.tells & {"deadsnakes", "get-pip", "copied"}:
-        return
-    pips: set[re.Pattern[str]] = set()
-    for step in ground.steps:
-        words = called(step.command)
-        if any(map(_OTHER_PYTHON.search, words)) and not _INSTALLS_ENVIRONMENTS.issubset(words):
-            return
-        pips |= {_APT_PIP} if "python3-pip" in step.of_apt else set()
-        pips |= {_APT_PIP_OF_TWO} if "python-pip" in step.of_apt and _takes_newest(rows) else set()
-        if not pips or not words or not step.packages or "install" not in words:
-            continue
-        found = next(((one, rows[normalized(one.name)]) for one in step.packages if _takes(one, rows)), None)
-        if found is None or not any(one.fullmatch(words[0]) for one in pips) or not step.command.decisive:
-            if any(normalized(one.name) == "pip" for one in step.packages):
-                return
-            continue
-        package, row = found
-        if Word("scikit-build") in words:
-            continue
-        yield stop(
-            faults.PACKAGE_REFUSES,
-            f"{package.asked} {row.because} (pip {row.pip} of {system.title})",
-            subject_of(package.line, package.asked),
-            impact="The build stops while pip prepares its metadata.",
-            fix=_last_pip(system),
-            sources=row.sources,
-        )
-        return
-
-
-def _last_pip(system: OperatingSystem) -> str:
-    """The remedy: the last pip for the distribution's own Python, which older ones would not find by themselves."""
-    last = next((row.requirement for row in read(PipRow) if row.python == system.default_python), "pip")
-    return f"Upgrade pip first: python3 -m pip install --upgrade '{last}'."
-
-
-def _takes_newest(rows: dict[str, OldPipSource]) -> bool:
-    """Whether a pip takes the newest release, whichever Python that wants: so does that of Python 2."""
-    return not any(row.versions for row in rows.values())
-
-
-def _takes(package: Package, rows: dict[str, OldPipSource]) -> bool:
-    """Whether such a pip takes one of the releases in question."""
-    row = rows.get(normalized(package.name))
-    if row is None or package.tool != "pip" or package.places.index or package.places.more:
-        return False
-    if not package.spec:
-        return True
-    return bool(row.versions) and (asks_only(package, row.versions) or _is_open(package))
-
-
-def _is_open(package: Package) -> bool:
-    try:
-        clauses = VersionSpec.parse(package.spec).clauses
-    except ValueError:
-        return False
-    return all(operator in (">", ">=") for operator, _ in clauses)
 
 
 def poetry_refuses(ground: Ground) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from envkit.dockerfile.check_parts import command_subject, finding, stop, subjec
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.shell_words import Word
-from envkit.tables.build_tools import GpuCode, RepositoryPython
+from envkit.tables.build_tools import CpuSource, GpuCode, RepositoryPython
 from envkit.tables.loader import read
 from envkit.tables.program_stops import RepositoryNeed
 
@@ -72,8 +72,8 @@ def _with_addresses(ground: Ground) -> Iterator[tuple[Step, tuple[Word, ...]]]:
     """Each step with the repositories that it installs in their newest state."""
     checks_out = any(_CHECKS_OUT.search(text) for text in ground.texts)
     for step in ground.steps:
-        named = (word for word in step.command.words if "github.com/" in word and not _PINNED.search(word))
-        yield step, (*named, *(() if checks_out else step.clones))
+        words = (*step.command.words, *(() if checks_out else step.clones))
+        yield step, tuple(word for word in words if "github.com/" in word and not _PINNED.search(word))
 
 
 def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Finding]:
@@ -99,6 +99,40 @@ def gpu_code_left_out(ground: Ground, stopped: frozenset[int]) -> Iterator[Findi
             sources=row.sources,
         )
         return
+
+
+def built_for_cpu(ground: Ground) -> Iterator[Finding]:
+    """The first package that is built for the CPU, as nothing tells its build of CUDA, in an image that has it."""
+    if ground.base.cuda is None or ground.base.jetson or "copied" in ground.tells:
+        return
+    texts = " ".join((*ground.environment, *ground.written))
+    rows = [row for row in read(CpuSource) if not any(word in texts for word in row.words)]
+    for step in ground.steps:
+        found = next(((line, row) for row in rows for line in _asks_for(row, step)), None)
+        if found is not None:
+            line, row = found
+            yield finding(
+                image_faults.CPU_BUILD,
+                Status.WARN,
+                f"{row.package} is built for the CPU: nothing sets {row.example.partition('=')[0]}",
+                command_subject(step.command, line),
+                impact="It runs, and does not use a GPU.",
+                remedy=Remedy(f"Write {row.example} before the command, and build in a devel image."),
+                sources=row.sources,
+            )
+            return
+
+
+def _asks_for(row: CpuSource, step: Step) -> Iterator[int]:
+    """The lines on which a step installs such a package from its source."""
+    for package in step.packages:
+        places = package.places
+        elsewhere = package.wheel is not None or places.more or places.index or package.held
+        if normalized(package.name) == row.package and package.tool == "pip" and not elsewhere:
+            yield package.line
+    if "install" in step.command.words:
+        words = (*step.command.words, *step.clones)
+        yield from (word.line for word in words if "github.com/" in word and is_of_repository(word, row.repository))
 
 
 def _built(step: Step) -> Iterator[tuple[int, GpuCode]]:

@@ -69,7 +69,7 @@ def _other_python(package: Package, ground: Ground, python: Version) -> str:
     packages = [one for step in ground.steps for one in step.packages]
     architecture = ground.base.architecture
     best = newest_for_all(packages, architecture)
-    way = f"Use a different Python version{f', such as {best}' if best is not None else ''}"
+    way = f"Use a supported Python version{f', such as {best}' if best is not None else ''}"
     rest = (one for one in packages if one.spec and normalized(one.name) != normalized(package.name))
     if not all(takes(one, architecture, python.release(2)) for one in rest):
         return f"{way}."

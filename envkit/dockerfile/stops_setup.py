@@ -11,6 +11,7 @@ from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.clones import is_of_repository
 from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
@@ -69,4 +70,5 @@ def _needing(step: Step) -> Iterator[tuple[int, str, SetupImport, bool]]:
 def _isolated(words: tuple[Word, ...], step: Step, ground: Ground, *, newest: bool) -> bool:
     """Whether the command certainly builds in an environment of its own, with the setuptools of today."""
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
-    return builds_apart(caller, ground, ground.pythons.of(caller, step.place), newest=newest)
+    python = ground.pythons.of(caller, step.place) or least_python(ground)
+    return builds_apart(caller, ground, python, newest=newest)

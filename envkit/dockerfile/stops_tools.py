@@ -28,7 +28,7 @@ _WITH_VALUE = frozenset(
 
 
 def option_gone(ground: Ground) -> Iterator[Finding]:
-    """The first option of pip, uv or Poetry that a verb of theirs does not have."""
+    """The first option of pip, uv, Poetry, or conda that a verb of theirs does not have."""
     rows = {(row.tool, row.option): row for row in read(GoneOption)}
     poetry = False
     told: set[tuple[str, str]] = set()
@@ -101,7 +101,7 @@ def _called(words: Sequence[Word]) -> tuple[str, str, Sequence[Word]]:
     tool = "pip" if rest and is_pip(rest[0]) else ""
     if rest[:2] == ["uv", "pip"]:
         tool, rest = "uv", rest[1:]
-    if rest[:1] in (["poetry"], ["pipenv"]):
+    if rest[:1] in (["poetry"], ["pipenv"], ["conda"]):
         tool = rest[0]
     at = next((at for at, word in enumerate(rest) if at and not word.startswith("-")), None) if tool else None
     return (tool, rest[at], rest[at + 1 :]) if at is not None else ("", "", ())

@@ -26,6 +26,9 @@ _PIP = regex(r".*\bpip[\d.]*")
 _UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
 _ARCHITECTURES = "TORCH_CUDA_ARCH_LIST"  # of every extension of torch, as old releases of it look for them
+_WITHOUT_TORCH = "without the torch that its setup imports"
+_FOR_NEWER = "The build stops if that torch is for another CUDA; otherwise, the import stops: undefined symbol."
+_SETUP = regex(r"(?:.*/)?python[\d.]*")
 # Programs that provide no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
@@ -51,19 +54,26 @@ def _torch_hidden(ground: Ground) -> Iterator[Finding]:
             if any("NO_BUILD_ISOLATION" in name for name in ground.environment):
                 return
             told.add(hidden.row.package)
+            newer = _brings_torch(hidden)
+            without = "with the newest torch, not the one that is installed" if newer else _WITHOUT_TORCH
             yield stop(
                 faults.TORCH_HIDDEN,
-                f"{_named(hidden)} builds {hidden.name} in an isolated environment, without the torch that its setup"
-                " imports",
+                f"{_named(hidden)} builds {hidden.name} in an isolated environment, {without}",
                 command_subject(step.command, hidden.line),
-                impact="The build stops with: No module named 'torch'.",
+                impact=_FOR_NEWER if newer else "The build stops with: No module named 'torch'.",
                 sources=hidden.row.sources,
             )
 
 
 def _isolates(hidden: Compiled, step: Step, newest: bool, ground: Ground) -> bool:
     """Whether the pip of a step certainly builds in an environment of its own, as its later releases always do."""
-    return hidden.row.isolated or (newest and isolates_always(ground.pythons.of(hidden.caller, step.place)))
+    always = hidden.row.isolated and (_brings_torch(hidden) or not hidden.row.own_torch)
+    return always or (newest and isolates_always(ground.pythons.of(hidden.caller, step.place)))
+
+
+def _brings_torch(compiled: Compiled) -> bool:
+    """Whether the environment for the build gets a torch of its own; older releases ask for none."""
+    return compiled.row.own_torch and not compiled.spec
 
 
 def _named(compiled: Compiled) -> str:
@@ -81,7 +91,9 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
     steps = {step.command: step for step in ground.steps}
     for command in ground.commands:
         step = steps.get(command) or Step(command, ())
-        needs = next((one for one in compiled_in(step) if _PIP.fullmatch(one.caller)), None)
+        needs = next(
+            (one for one in compiled_in(step) if _PIP.fullmatch(one.caller) or _SETUP.fullmatch(one.caller)), None
+        )
         if needs is not None and command.decisive and not command.conditional:
             beside = any(normalized(one.name) == "torch" for one in step.packages)
             when = (
@@ -89,9 +101,10 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
                 if beside
                 else "and no earlier command installs torch"
             )
+            who = "pip" if _PIP.fullmatch(needs.caller) else needs.caller
             yield stop(
                 faults.TORCH_HIDDEN,
-                f"pip builds {needs.name}, whose setup imports torch, {when}",
+                f"{who} builds {needs.name}, whose setup imports torch, {when}",
                 command_subject(command, needs.line),
                 impact="The build stops with: No module named 'torch'.",
                 sources=needs.row.sources,

@@ -14,17 +14,19 @@ from envkit.dockerfile.shell import ShellCommand, called
 
 _READ = COPIES | {"RUN", "ENV", "ARG", "SHELL"}
 _NAMED = regex(r"--(?:system|python|target|prefix)(?:=.*)?|-[pt].*")
+# Images of frameworks that set none of these, although PyTorch's have a conda.
+_WITHOUT_ENVIRONMENT = frozenset({"pytorch/pytorch", "tensorflow/tensorflow"})
 _SETTINGS = ("UV_SYSTEM_PYTHON", "UV_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_TARGET", "UV_CONFIG_FILE")
 # What makes or enters an environment, or writes uv's settings.
 _ENVIRONMENTS = regex(
-    r"(?i)\bvenv\b|virtualenv|conda|mamba|miniforge|activate|UV_(?:SYSTEM|PYTHON|TARGET|CONFIG)|uv\.toml|/uv/"
+    r"(?i)\bvenv\b|virtualenv|conda|mamba|miniforge|activate|UV_(?:SYSTEM|PYTHON|TARGET|CONFIG)|uv\.toml|(?<!astral\.sh)/uv/"
     r"|\buv (?:sync|run|init|python|add)\b|pyenv|VIRTUAL_ENV|CONDA_PREFIX"
 )
 
 
 def environment_missing(ground: Ground) -> Iterator[Finding]:
     """The first `uv pip install` of a stage before which nothing makes an environment."""
-    if not ground.first or not ground.stock:
+    if not ground.first or not (ground.stock or ground.base.repository in _WITHOUT_ENVIRONMENT):
         return
     if any(name in ground.environment for name in _SETTINGS):
         return

@@ -123,7 +123,7 @@ def apt_list(ground: Ground) -> Iterator[Finding]:
 def requirement_unread(ground: Ground) -> Iterator[Finding]:
     """The first requirement of each pip command that is not valid: pip looks for nothing then."""
     for step in ground.steps:
-        word = _unread(step) if step.command.decisive else None
+        word = (_unread(step) or _invalid(step, ground)) if step.command.decisive else None
         if word is not None:
             yield stop(
                 faults.WORD_UNKNOWN,
@@ -132,6 +132,12 @@ def requirement_unread(ground: Ground) -> Iterator[Finding]:
                 impact="The build stops: the requirement is not valid, or no release has such a version.",
                 fix="Write each requirement as a separate word, such as 'numpy>=1.26,<2'.",
             )
+
+
+def _invalid(step: Step, ground: Ground) -> Word | None:
+    """The first line of its lists that no installer takes."""
+    lines = (one for one in ground.unread if one.invalid and one.command == step.place)
+    return next((Word.at(one.line, one.name) for one in lines), None)
 
 
 def _unread(step: Step) -> Word | None:

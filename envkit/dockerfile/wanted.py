@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record, replace
+from envkit._startup.records import record
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Status
+from envkit.compat.conda import of_conda_forge
+from envkit.dockerfile.build_names import has_name, is_empty
 from envkit.dockerfile.contents import Contents
-from envkit.dockerfile.framework_packages import Wanted
-from envkit.dockerfile.specifiers import Release, Wish, package_extras, package_name, package_release, taken
+from envkit.dockerfile.framework_packages import Wanted, file_pages
+from envkit.dockerfile.specifiers import Release, Wish, likeness, package_extras, package_name, package_release, taken
+from envkit.dockerfile.suffixes import by_suffix, is_of_other_places, loses_to_amd
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.names import EmptiedPackage
-from envkit.tables.pairs import CondaCode
 from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def chosen_build(
         for build in matrix.builds(wanted.framework)
         if found.base.architecture in build.architectures and found.platform in (build.platforms or (found.platform,))
     ]
-    named = [build for build in builds if _has_name(build, wanted)]
+    named = [build for build in builds if has_name(build, wanted)]
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
         told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
         return Problem(Status.UNKNOWN, told, "Write the version as the index does.")
-    if wanted.tool == "pip" and _is_empty(wanted, wish):
+    if wanted.tool == "pip" and is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is a retired package name; installing it fails by design"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
     if wanted.held:
@@ -96,7 +97,7 @@ def chosen_build(
         told = f"It is not known which nightly build of {wanted.package} is installed"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     fitting = _taken(wish, named, allowed)
-    if fitting and _has_own_place(wanted, builds):
+    if fitting and _has_own_place(wanted, builds, matrix):
         told = f"It is not known which build of {wanted.package}{wanted.spec} {wanted.places} has"
         return Problem(Status.UNKNOWN, told, f"envkit knows only the default index for {wanted.package}.")
     if not fitting:
@@ -104,20 +105,21 @@ def chosen_build(
     candidates = _of_variant(wanted, fitting, named, found)
     if isinstance(candidates, Problem):
         return candidates
-    # Without a pin pip takes the newest release that has a package for this Python.
+    # Without a pin pip takes the newest release with a package for this Python.
     if wanted.python is not None and wish.exact is None and wanted.tool == "pip":
         candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
-    best = _best(wanted, candidates, found)
-    return best if isinstance(best, Problem) or wanted.tool != "conda" else _of_conda_forge(best)
+    best = _of_page(wanted, candidates, found.platform) or _best(wanted, candidates, found)
+    return of_conda_forge(best) if wanted.tool == "conda" and not isinstance(best, Problem) else best
 
 
-def _of_conda_forge(build: FrameworkBuild) -> FrameworkBuild:
-    """The build with the code that conda-forge's has, where that is known."""
-    row = next((row for row in read(CondaCode) if (row.framework, row.cuda) == (build.framework, build.cuda)), None)
-    if row is None:
-        return build
-    sources = tuple(dict.fromkeys((*build.sources, *row.sources)))
-    return replace(build, sass=row.sass, ptx=row.ptx, min_compute_capability=None, sources=sources)
+def _of_page(wanted: Wanted, candidates: list[FrameworkBuild], platform: str) -> FrameworkBuild | Problem | None:
+    """The build that a page with all suffixes decides on; where it is AMD's, that for the newest CUDA is meant."""
+    tagged = by_suffix(wanted, candidates)
+    if not tagged or not loses_to_amd(tagged[-1], platform):
+        return tagged[-1] if tagged else None
+    meant = max(tagged, key=lambda build: build.cuda or build.version)
+    told = f"Of the builds of {wanted.package}{wanted.spec} on {meant.find_links}, pip takes one for AMD GPUs (+rocm)"
+    return Problem(Status.FAIL, told, f"Name the build: {meant.package}.", meant)
 
 
 def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[FrameworkBuild], bool]) -> list[FrameworkBuild]:
@@ -127,7 +129,7 @@ def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[Framework
     return offered if wish.exact is not None and not fitting else fitting
 
 
-def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
+def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild], matrix: Matrix) -> bool:
     """True for an address that no row has and that speaks of CUDA or the framework: its builds may be others."""
     if wanted.variant:
         return False
@@ -137,39 +139,12 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
     alone = (build for build in builds if build.framework in suffixed or build.package not in default)
     known = {place for build in alone for place in _places_of(build)}
     names = {"cuda", wanted.framework, wanted.package}
-    return any(
-        place.rstrip("/") not in known and any(name in place.lower() for name in names)
-        for place in wanted.places.split()
-    )
-
-
-def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
-    """True for the package that is named, under another name too; conda has one name where an index has several."""
-    own = package_name(build)
-    if wanted.tool == "pip":
-        row = _emptied(wanted.package)
-        alias = row is not None and own == row.same_as and row.same_since <= build.version < row.first_empty_version
-        return own == wanted.package or alias
-    return own == wanted.package or wanted.package in (wanted.framework, f"{wanted.framework}-gpu")
+    odd = {place for place in wanted.places.split() if any(name in place.lower() for name in names)}
+    return any(place.rstrip("/") not in known for place in odd) and not odd - known <= file_pages(matrix)
 
 
 def _has_python(build: FrameworkBuild, python: Version) -> bool:
     return not build.pythons or any(python.starts_with(one) for one in build.pythons)
-
-
-def _is_empty(wanted: Wanted, wish: Wish) -> bool:
-    """True when what pip takes is a package that was emptied: the newest release is, and asks for no Python."""
-    row = _emptied(wanted.package)
-    if row is None:
-        return False
-    if wish.exact is not None:
-        return wish.exact.numbers >= row.first_empty_version
-    return wish.holds(Release(row.first_empty_version))
-
-
-@cache
-def _emptied(package: str) -> EmptiedPackage | None:
-    return next((row for row in read(EmptiedPackage) if row.package == package), None)
 
 
 def _of_variant(
@@ -191,7 +166,7 @@ def _of_variant(
         option = next(filter(None, map(_place_option, of_cuda)), "")
         fix = f"Add {option}." if option else "Specify that index."
         return Problem(Status.FAIL, told, fix, _newest(of_cuda))
-    if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
+    if wanted.suffix and is_of_other_places(wanted) and not found.index_set:
         told = (
             f"{wanted.package}{wanted.spec}+{wanted.variant} is not on the index where pip looks for it: "
             f"{wanted.places}"
@@ -235,12 +210,6 @@ def _place_option(build: FrameworkBuild) -> str:
     return f"-f {build.find_links}" if build.find_links else ""
 
 
-def _is_of_other_places(wanted: Wanted) -> bool:
-    """True when every place that pip is sent to holds the builds of one variant, and none that of the suffix."""
-    places = wanted.place_variants
-    return bool(places) and "" not in places and wanted.variant not in places
-
-
 _NAMES_CUDA = (
     "pytorch-cuda for the channel pytorch, or cuda-version for conda-forge, which takes a build for the CPU where it "
     "sees no driver unless the build is named as well: pytorch=*=cuda*"
@@ -282,7 +251,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
     lines = {_cuda_line(extra) for extra in wanted.extras} - {""}
     own = [build for build in alike if {_cuda_line(extra) for extra in package_extras(build)} & lines]
     named = [build for build in alike if package_extras(build) and package_extras(build) <= set(wanted.extras)]
-    alike = own or named or alike
+    alike = named or own or alike
     if cuda is not None:
         alike = [build for build in alike if build.cuda == cuda] or alike
     if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:
@@ -357,10 +326,12 @@ def _no_version(
     where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
     others = taken(wish, [build for build in builds if build.package])
     if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
-        best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
-        return Problem(
-            Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"Use {best.package}, which is one."
-        )
+        best = max(others, key=lambda build: likeness(build, wanted.package))
+        first = min((package_release(build).order for build in named), default=None)
+        early = first is not None and wish.exact is not None and wish.exact.order < first
+        since = f": those of {wanted.package} begin with {first[0]}" if first is not None and early else ""
+        told = f"No GPU build of {asked} is known to envkit{since}"
+        return Problem(Status.UNKNOWN, told, f"Use {best.package}, which is one.")
     if not named and wanted.tool == "conda":
         told = f"It is not known which build of {wanted.package}{wanted.spec} conda chooses"
         return Problem(Status.UNKNOWN, told, "Check with conda search, or pixi search.")

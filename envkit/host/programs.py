@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping
 from functools import cached_property
 
+from envkit._startup.regex import regex
 from envkit.base.errors import StepFailed
 from envkit.host.trust import check, is_trusted
 from envkit.model import Observed, Problem, found, missing
 
-_TOOLS = re.compile(
-    r"cat|docker|journalctl|modinfo|nvcc|nvidia-(?:container-cli|container-runtime(?:-hook)?|ctk|smi)|nv-fabricmanager|podman|rpm"
-    r"|systemctl|(?:[\w.]+-linux-gnu-)?(?:gcc|g\+\+|clang|clang\+\+)(?:-\d+(?:\.\d+)*)?"
-)
+_TOOLS = {
+    "cat", "docker", "journalctl", "modinfo", "nvcc", "nvidia-container-cli", "nvidia-container-runtime",
+    "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-smi", "nv-fabricmanager", "podman", "rpm", "systemctl",
+}  # fmt: skip
+_COMPILERS = regex(r"(?:[\w.]+-linux-gnu-)?(?:gcc|g\+\+|clang|clang\+\+)(?:-\d+(?:\.\d+)*)?")
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/sbin", "/bin", "/sbin")  # a user's PATH may lack those of the administrator
 _OF_THE_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/rh/")  # what packages and administrators put there
 _KEPT = frozenset({"HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST"})
@@ -38,7 +39,8 @@ class Programs:
 
     def startable(self, program: str) -> Observed[str]:
         """The path by which `program`, a name or a path, is started; DENIED with the reason why it is not."""
-        if not _TOOLS.fullmatch(os.path.basename(program)):
+        name = os.path.basename(program)
+        if name not in _TOOLS and not _COMPILERS.fullmatch(name):
             return missing(Problem.DENIED, program, "not among the programs that envkit starts")
         if program.startswith("/"):
             return self._checked(program)

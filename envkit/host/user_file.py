@@ -16,11 +16,12 @@ _LIMIT = 1_000_000
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # by the shell, as `<(command)` does: a pipe by intent
 
 
-def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
+def read_user_file(option: str, path: str, limit: int = _LIMIT, reader: str = "") -> str:
     """The text of the file that `option` names, `-` for standard input. Raises SourceError in one line.
 
     A byte that is not UTF-8, as in a comment in Latin-1, becomes a replacement character; a file with a NUL is not a
-    text, unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is.
+    text, unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is. `reader` is a program that the file is
+    for and that reads UTF-8 alone.
     """
     data = _bytes(option, path, limit)
     if len(data) > limit:
@@ -32,6 +33,10 @@ def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
         text = "\0"
     if "\0" in text:
         raise SourceError(f"{option}: {path} is not text.", "Pass a text file in UTF-8.")
+    if reader and not encoding.startswith("utf-8"):
+        raise SourceError(
+            f"{option}: {path} is {encoding.upper()} text, which {reader} cannot read.", "Save it as UTF-8."
+        )
     return text
 
 
@@ -103,3 +108,14 @@ def read_inside(folder: str, name: str) -> str | None:
         return None if len(data) > _LIMIT or b"\0" in data else data.decode("utf-8-sig")
     except (OSError, ValueError):  # a name that no file system takes, and text that is none
         return None
+
+
+def kind_inside(folder: str, path: str) -> str | None:
+    """What is at a path of a folder: "file", "folder", "" for nothing; None for a link, and for what is hidden."""
+    try:
+        mode = Mounted(os.path.realpath(folder), links=False).stat(path, follow=False).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, ValueError):
+        return None
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.answers import acknowledged, command_above, of_a_document
 from envkit.ingest.asides import in_an_aside
 from envkit.ingest.at_work import fell_back, harmless, hidden_by_command, is_over, made_do
@@ -21,7 +22,6 @@ from envkit.ingest.tested import in_passed_tests
 from envkit.ingest.text import Text, as_one
 from envkit.ingest.trouble import at_work, excused, fine_from, troubled
 from envkit.model import COMPLAINT, Message
-from envkit.model.kept import kept
 
 _MOST = 40  # places that are looked at: a log that repeats its words says nothing more
 _SEARCHED = 100_000  # characters at either end of the text

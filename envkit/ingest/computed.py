@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.answers import PROMPT, command_above
 from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import (
@@ -25,7 +26,6 @@ from envkit.ingest.sessions import (
 from envkit.ingest.signs_of_work import signs
 from envkit.ingest.text import Text
 from envkit.ingest.typed import programs
-from envkit.model.kept import kept
 
 _PRINTED = regex(
     r"(?<![\w.])tensor\((?:\[{1,4} {0,8})?-?(?:\d|True|False|nan|inf)[^\n]{0,300}?device='cuda:\d"

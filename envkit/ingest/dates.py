@@ -6,8 +6,8 @@ import re
 from datetime import date
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _MONTHS = {
     name: number

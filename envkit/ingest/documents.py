@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.meant import asks_below
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _GUIDE = regex(
     r"\W{0,6}(?:how ?-?to|guide|tutorial|walk-?through|cheat ?sheet|anleitung|tutoriel|教程|经验贴|安装指南|手順)\b"

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.answers import command_above, command_index
 from envkit.ingest.computed import used
 from envkit.ingest.meant import asks_for_help
 from envkit.ingest.sessions import ENGINES, asked_by, inside_container, machine_of, place_of, tried_again
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _NO_DRIVER = frozenset(
     (

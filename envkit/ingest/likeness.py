@@ -16,7 +16,7 @@ from envkit._startup.regex import regex
 from envkit.tables.loader import DATA, file_bytes
 
 NOTHING_WRONG = "none"  # the cause of a report of a healthy machine, or of a fault that is none of the environment's
-COMMENT, CAUSES = "#", "causes"  # how a line of comment begins, and the name of the line that lists the causes
+COMMENT, CAUSES = "#", "=causes"  # how a line of comment begins, and the name of the line that lists the causes
 PER_UNIT = 1000  # weights and rarities are whole numbers of thousandths in the table
 _TABLE = "known_reports.txt"
 _LONGEST = 50_000  # characters of a text that are read: the tale is before the logs

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _DEVICE = regex(r"^(?:[\da-f]{4}:)?(?P<bus>[\da-f]{2}):[\da-f]{2}\.[\da-f] (?P<what>[A-Z][^\n]{2,200})$")
 _BUSES = regex(r"^\s{1,12}Bus: primary=[\da-f]{2}, secondary=(?P<bus>[\da-f]{2}), ")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _NONE = r"(?:no|without|lacks?|not have|doesn't have)(?: (?:an?|any|NVIDIA|physical|real|CUDA)){0,3}"
 _MEANT = r"(?:on purpose|intentional(?:ly)?|by design|deliberate(?:ly)?)"
@@ -46,6 +46,11 @@ _WITHOUT_ELSEWHERE = regex(  # the same in other languages, of nodes from which 
     r"\b(?:no tien\w{1,3}|non ha\w{0,3}|n'a(?: pas de| aucun)?|sans|ha(?:t|ben) kein\w{0,2}|ohne|não tem|sin|senza)"
     r"(?: \w{2,8})? GPUs?\b|登录节点[^。\n]{0,10}(?:没有|无) ?(?:GPU|显卡)"
 )
+_IN_A_JOB = regex(  # what fails on a node that has a GPU
+    r"\b(?:in|inside|on|within) (?:the|a|my|our|each) (?:job|batch job|GPU nodes?|compute nodes?)\b[^\n]{0,120}?"
+    r"\b(?:False|no GPU|fails?|not (?:available|found|used)|(?:on|uses) the CPU)\b",
+    re.IGNORECASE,
+)
 _WORDS = ("GPU", "gpu", "card", "CPU", "cpu", "nclosure", "dock", "显卡")
 _REACH = 80  # characters behind the absence
 _ASKS = regex(
@@ -68,7 +73,7 @@ def asks_below(text: Text, line: str) -> bool:
 
 def without_gpu(text: Text) -> re.Match[str] | None:
     """Where the text says that the machine has no GPU on purpose; None where it asks for a reason all the same."""
-    if asks_for_help(text):
+    if asks_for_help(text) or _IN_A_JOB.search(text.brief):
         return None
     if told := _with_reason(text, _ABSENT, _AND_MEANT):
         return told

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.computed import used
 from envkit.ingest.later_answers import answers_of_driver
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import fine_from, fine_since, written
-from envkit.model.kept import kept
 
 HARDWARE = frozenset(
     (
@@ -41,6 +41,7 @@ _NOT_DONE = regex(
     r"|needs?|until|before|consider\w*|wait\w*|once|when|to be|needed to)\b|n't\b"
 )
 _SENTENCES = regex(r"(?<=[.;?!。；？！])\s?")
+_OF_BEFORE = regex(r".{0,40}?\b(?:after|because of|due to)\b")  # what follows it was before the repair
 _STILL = regex(
     r"\b(?:but|still|again|same|persists?|came back|comes back|returned|no change"
     r"|did(?: not|n't) (?:help|fix|change))\b"
@@ -65,9 +66,16 @@ def repaired_from(text: Text) -> int:
 @kept
 def repaired(text: Text) -> int:
     """The last place at which somebody says that a part was replaced, and nowhere that it changed nothing; else -1."""
-    if any(_BACK.search(line) for _, line in written(text)):
-        return -1
-    return max(_places(text), default=-1)
+    return max((line for line, _ in _lasting(text)), default=-1)
+
+
+def told_until(text: Text) -> int:
+    """The end of the last sentence that says that a part was replaced after or because of what it names; else -1."""
+    return max((line + end for line, end in _lasting(text) if end), default=-1)
+
+
+def _lasting(text: Text) -> tuple[tuple[int, int], ...]:
+    return () if any(_BACK.search(line) for _, line in written(text)) else tuple(_places(text))
 
 
 def _undone(sentence: str, end: int) -> bool:
@@ -75,7 +83,8 @@ def _undone(sentence: str, end: int) -> bool:
     return _NOT_DONE.search(sentence, 0, end) is not None or _STILL.search(sentence, end) is not None
 
 
-def _places(text: Text) -> Iterator[int]:
+def _places(text: Text) -> Iterator[tuple[int, int]]:
+    """The line of each repair, and how far into it the sentence goes that names what was before; 0 for none."""
     title = next((index for index, line in enumerate(text.lines) if line.strip()), 0)
     lines = {title: text.lines[title] if text.lines else "", **dict(written(text))}
     for index, line in lines.items():
@@ -83,5 +92,5 @@ def _places(text: Text) -> Iterator[int]:
         for sentence in _SENTENCES.split(f"{line} {lines.get(index + 1, '')}"):
             match = _REPAIRED.search(sentence)
             if match and start <= len(line) and not _undone(sentence, match.end()):
-                yield text.start(index)
+                yield text.start(index), start + len(sentence) if _OF_BEFORE.match(sentence, match.end()) else 0
             start += len(sentence)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.at_work import ON_CPU, RESULT
 from envkit.ingest.computed import last_failure, used
 from envkit.ingest.later_answers import answers_of_driver, settles
 from envkit.ingest.text import Text
 from envkit.ingest.trouble import if_well_since
-from envkit.model.kept import kept
 
 # words that head what came later, and words that say that it is over: en, de, fr, es, pt, it, tr, pl, ru, zh, ja, ko
 _HEADINGS = (

@@ -77,7 +77,8 @@ _CURED = regex(
     r"(?<!not )(?<!n't )\b(?:fixed|solved|resolved|cured|removed|avoided)\b(?: \w{1,12}){0,3} $", re.IGNORECASE
 )
 _ASKED = regex(  # `Is my card too old?`; who asks whether anybody knows why something fails states that it does
-    r"\s{0,4}(?:Is|Are|Was|Will|Would|Could|Can|Does|Do|How (?:can|do|to)|Ist|Sind|Kann)\b"
+    r"\s{0,4}(?:Is|Are|Was|Will|Would|Could|Can|Does|Do|How (?:can|do|to)|Ist|Sind|Kann"
+    r"|(?:I (?:suppose|guess|assume)|Maybe|Perhaps|Probably) (?:that |it |this |there )?(?:is|are|'s|was|has))\b"
     r"(?!(?: \w{1,8})? (?:any|some)(?:one|body)|[^?]{0,60}\b(?:why|know|normal|expected|same)\b)",
     re.IGNORECASE,
 )
@@ -121,7 +122,7 @@ _SOMEWHERE = regex(  # `I read "…" somewhere`, `I saw "…" in a blog`
     re.IGNORECASE,
 )
 _MEANT_TO = regex(
-    r"[^\n]{0,120}\((?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
+    r"(?:[^\n(]{0,120}\(){1,3}(?:expected (?:by|here|in)|intended|provoked|on purpose|ignored|as planned|harmless)\b",
     re.IGNORECASE,
 )
 _WELL = regex(  # `minimum required driver 455, found 531.29. OK`, `test_out_of_memory PASSED`
@@ -310,7 +311,8 @@ def asserted(text: Text, start: int, end: int) -> bool:
     if not stated(text, start, end):
         return False
     words, place = _around(text, start, end, _ENDS)
-    if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+    asked = words.rstrip().endswith(("?", "？"))
+    if asked and (_ASKED.match(words) or _ASKED.match(text.line_at(start))):
         return False
     if _NOT_OWNED.search(text.whole, max(start - _REACH, 0), end + _REACH):
         return False

@@ -19,7 +19,7 @@ from envkit.ingest.cleaning import rejoined
 from envkit.ingest.documents import of_no_report
 from envkit.ingest.ends import ended, of_an_older_boot, over
 from envkit.ingest.needed import needed
-from envkit.ingest.repaired import HARDWARE, repaired_from
+from envkit.ingest.repaired import HARDWARE, repaired_from, told_until
 from envkit.ingest.resolved import resolved
 from envkit.ingest.sentences import asserted, denied, is_well
 from envkit.ingest.text import ALIKE, Part, Text, as_one
@@ -102,11 +102,11 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
     """The messages whose anchors stand in these parts."""
     of_log = _OF_LOG.search(text.whole) is not None
     for signature in read(Signature):
-        if not text.says(signature.anchor):
+        if not text.says(signature.anchor) or not signature.counts_where(partial(_says, text)):
             continue
         around = as_one(_surroundings(text, signature.anchor, parts))
         windows = [near for near in around if _holds_needed(text, signature, *near)]
-        if not windows or not signature.counts_where(partial(_says, text)) or of_no_report(text, signature.signature):
+        if not windows or of_no_report(text, signature.signature):
             continue
         over_from = _over_from(text, signature)
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
@@ -137,8 +137,9 @@ def _over_from(text: Text, signature: Signature) -> tuple[int, int]:
     """Where what such a message tells of is over: of one that somebody quotes, and of one in the kernel's log."""
     end = ended(text, signature.signature)
     told = max(end, fine_from(text))
-    hardware = signature.signature.partition("/")[0] in HARDWARE
-    return told, max(end, repaired_from(text)) if hardware else told
+    if signature.signature.partition("/")[0] not in HARDWARE:
+        return told, told
+    return max(told, told_until(text)), max(end, repaired_from(text))
 
 
 def _of_kernel(text: Text, match: re.Match[str]) -> bool:

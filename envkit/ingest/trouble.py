@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.ingest.answers import PROMPT
 from envkit.ingest.asides import aside
 from envkit.ingest.computed import busy, used
 from envkit.ingest.pasts import is_cured
 from envkit.ingest.text import Text
-from envkit.model.kept import kept
 
 _TROUBLE = regex(
     r"\b(?:slow(?:er|ly|s)?|slowed|wrong|problem\w{0,6}|issues?|broken|breaks?|broke|bugs?|errors?|fail\w{0,5}"

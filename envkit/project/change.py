@@ -15,6 +15,7 @@ from envkit.checks.engine.findings import Finding, Remedy
 from envkit.compat.pairs import allows, pairs_by_package, required
 from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.specifiers import pinned_release
 from envkit.dockerfile.wanted import Problem
 from envkit.project.choose import Chosen
 from envkit.project.companion_releases import companion_releases, is_installable
@@ -24,8 +25,9 @@ from envkit.project.model import Item
 from envkit.project.nearest import fitting
 from envkit.solver.query import Query
 from envkit.tables.pairs import PackagePair
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
+BY_HAND = ("pixi.toml",)  # which people write, and no change is made in
 CHANGEABLE = ("requirements", "pyproject.toml", "Pipfile", "setup.py", "setup.cfg", "environment.yml")
 _TORCH = "torch"
 _TRIED = 12  # builds of one framework
@@ -44,6 +46,7 @@ class Change:
 
     text: str
     told: tuple[str, ...]
+    ported: str = ""  # what of the project's own code has to change with it
     left: tuple[Finding, ...] = ()
 
 
@@ -69,7 +72,7 @@ def _followed(change: Change, judged: Judged) -> Change:
     if {fault.id for fault in judged.faults} != {faults.REQUIREMENTS_CLASH.id}:
         return change
     more = _other_companions(change.text, judged)
-    return Change(more.text, (*change.told, *more.told))
+    return replace(change, text=more.text, told=(*change.told, *more.told))
 
 
 def _new_alone(change: Change, text: str) -> Change:
@@ -89,15 +92,16 @@ def _with_numpy(change: Change, judged: Judged) -> Change | None:
         return None
     new = _rewritten(one.written, bounds)
     lines[one.package.line - 1] = _line_with(lines[one.package.line - 1], one, new, bounds)
-    return Change("".join(lines), (*change.told, new))
+    return replace(change, text="".join(lines), told=(*change.told, new))
 
 
 def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[Finding, ...]:
     """The findings, with the change that takes them away as the fix of each fault."""
     if change is None:
         return findings
+    ported = f"{change.ported} " if change.ported else ""
     remedy = Remedy(
-        f"Change the file to use {series(change.told)}. With --fix, this command prints the change as a diff."
+        f"Change the file to use {series(change.told)}. {ported}With --fix, this command prints the change as a diff."
     )
     return tuple([_with(one, remedy) if is_fault(one) else one for one in findings])
 
@@ -142,11 +146,19 @@ def _other_companions(text: str, judged: Judged) -> Change:
         at = item.package.line - 1
         if item.file or not 0 <= at < len(lines):
             return Change(text, ())
-        local = "".join(item.package.spec.partition("+")[1:]) if "," not in spec else ""
+        local = _local(item, judged.chosen) if not {",", "+"} & set(spec) else ""
         new = _rewritten(item.written, f"{spec}{local}")
         lines[at] = _line_with(lines[at], item, new, f"{spec}{local}")
         told.append(new)
     return Change("".join(lines), tuple(told))
+
+
+def _local(item: Item, have: Chosen) -> str:
+    """The suffix that another release of a package gets: its own, or the CUDA of the torch next to it."""
+    own = "".join(item.package.spec.partition("+")[1:])
+    torch = have.item_of(_TORCH)
+    its = "".join(torch.package.spec.partition("+")[1:]) if torch is not None else ""
+    return its if own.startswith("+cu") and its.startswith("+cu") else own
 
 
 def _is_of_conda(other: FrameworkBuild, wanted: Wanted, have: Chosen) -> bool:
@@ -213,7 +225,21 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
         lines[line - 1] = _line_with(lines[line - 1], item, new, f"=={version}{suffix}")
         changed = "".join(lines)
         told.append(new)
-    return Change(changed, tuple(told))
+    return Change(changed, tuple(told), _ported(wanted, build))
+
+
+def _ported(wanted: Wanted, build: FrameworkBuild) -> str:
+    """That the project's own code is for another major version of a framework, where that is all that is pinned."""
+    pin = pinned_release(wanted.spec)
+    before = Version.find(pin) if pin is not None else None
+    if before is None or before.major == build.version.major or not before.major:
+        return ""
+    title = framework_title(build.framework)
+    return f"Code for {title} {before.major} has to be ported to {title} {build.version.major}{_port_by(build)}."
+
+
+def _port_by(build: FrameworkBuild) -> str:
+    return " (tf.compat.v1 has most of what TensorFlow 1 had)" if build.framework == "tensorflow" else ""
 
 
 def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[Item, str]]:
@@ -249,8 +275,9 @@ def _goes_with(row: PackagePair, torch: Version) -> bool:
 
 
 def _suffix(build: FrameworkBuild) -> str:
-    """The suffix of a build next to that of the default index: +cu128."""
-    cuda = build.cuda if build.framework == "pytorch" and not build.on_pypi else None
+    """The suffix of a build next to that of the default index: +cu128; '' where its wheels have none on their page."""
+    bare = build.on_pypi or (build.index_url is None and "+" not in (build.package or ""))
+    cuda = build.cuda if build.framework == "pytorch" and not bare else None
     return f"+{cuda_tag(cuda)}" if cuda is not None else ""
 
 

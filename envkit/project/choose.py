@@ -18,7 +18,9 @@ from envkit.dockerfile.clashes import releases_of, specs_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import conda_cuda
 from envkit.dockerfile.framework_packages import Wanted, merged, wanted_of
+from envkit.dockerfile.packages import Package
 from envkit.dockerfile.wanted import Choices, choices
+from envkit.project.conda_packages import pip_spec_of
 from envkit.project.model import Item, Manifest
 from envkit.project.places import item
 from envkit.solver.request import Request
@@ -28,7 +30,7 @@ from envkit.tables.rows import FrameworkBuild
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_TORCH = "torch"
+_TORCH, _COMPANIONS = "torch", ("torchvision", "torchaudio")
 
 
 @record
@@ -162,9 +164,15 @@ def _brought_along(items: list[Item]) -> list[Item]:
 
 def _bounds(items: list[Item]) -> list[tuple[PackagePair, ...]]:
     """Of each package with a bound of its own the releases in the data that keep it."""
-    bounded = (one for one in items if one.package.tool == "pip" and one.package.spec)
-    found = [releases_of(one.package) for one in bounded if normalized(one.package.name) != _TORCH]
-    return [rows for rows in found if rows]
+    pip = (one.package if one.package.tool == "pip" else _as_of_pip(one.package) for one in items)
+    bounded = (one for one in pip if one is not None and one.spec and normalized(one.name) != _TORCH)
+    return [rows for one in bounded if (rows := releases_of(one))]
+
+
+def _as_of_pip(package: Package) -> Package | None:
+    """A companion of conda, which has the numbers of that of pip, in the words of pip; None for another package."""
+    spec = pip_spec_of(package.spec) if normalized(package.name) in _COMPANIONS else None
+    return replace(package, tool="pip", spec=spec) if spec is not None else None
 
 
 def _goes_with(

@@ -9,7 +9,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.compat.package_wheels import EVERY, has_wheel, place_of, pythons_at, wheels_of
 from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import pairs_by_package, required
-from envkit.dockerfile.clashes import Clash, clashes
+from envkit.dockerfile.clashes import Clash, clashes, of_other_cuda
 from envkit.dockerfile.companions_newest import loose_release
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.specifiers import pinned_release
@@ -22,7 +22,8 @@ from envkit.solver.query import Query
 def companion_releases(have: Chosen, query: Query) -> Iterator[tuple[Item, str]]:
     """Each package that clashes with others of the file, and the versions of it that do not, as `==1.13.1`."""
     frameworks = {wanted.package for wanted in have.builds}
-    found_apart = clashes((one.package for one in have.items), needs_of(have, query))
+    packages = [one.package for one in have.items]
+    found_apart = (*clashes(packages, needs_of(have, query)), *of_other_cuda(packages))
     changes = [_changed(clash, frameworks) for clash in found_apart]
     told: set[str] = set()
     for name, spec, needed in sorted(changes, key=lambda change: not change[2]):

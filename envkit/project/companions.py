@@ -9,23 +9,31 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.companion_builds import companion_on_glibc, companion_on_platform, is_for_usual_torch
+from envkit.compat.companion_builds import (
+    companion_builds,
+    companion_on_glibc,
+    companion_on_platform,
+    is_for_usual_torch,
+)
 from envkit.compat.companion_gpus import companion_on_gpu, first_to_need, no_release_runs
-from envkit.compat.pairs import pairs_by_package, required
+from envkit.compat.package_breaks import plain_name
+from envkit.compat.pairs import pair_agrees, pairs_by_package, required
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
-from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.clashes import releases_of, specs_of
+from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.project.choose import Chosen
 from envkit.project.companion_releases import loose_in
 from envkit.project.framework import of_relation
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
 from envkit.solver.candidates import passing
+from envkit.solver.not_covered import where_to_look
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.tables.loader import read
-from envkit.tables.pairs import PackagePair
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.pairs import PackageEnd, PackagePair
+from envkit.tables.rows import FrameworkBuild, os_title
 from envkit.tables.ways import OtherWay
 
 _FRAMEWORK, _TORCH = "pytorch", "torch"
@@ -43,6 +51,7 @@ def companion_findings(have: Chosen, query: Query) -> Iterator[Finding]:
 def alone_findings(have: Chosen) -> Iterator[Finding]:
     """The companions that are installed without regard to the framework, and those that no index has."""
     yield from _loose(have)
+    yield from _ended(have)
     yield from _suffixes(have)
 
 
@@ -63,8 +72,10 @@ def _with(one: Finding, ways: tuple[str, ...]) -> Finding:
 
 
 def _ways(one: Item, query: Query) -> tuple[str, ...]:
-    request, name = query.request, normalized(one.package.name)
+    request, name = query.request, plain_name(normalized(one.package.name))
     newest = _release(one)
+    if newest is None and (pin := pinned_release(one.package.spec)) is not None:
+        newest = Version.find(pin)
     return tuple(
         row.way
         for row in read(OtherWay)
@@ -101,6 +112,28 @@ def _loose(have: Chosen) -> Iterator[Finding]:
                 impact="The installer takes it all the same, and its compiled part does not load.",
                 remedy=Remedy(f"Pin the release for this torch: {name}=={fitting}."),
                 sources=sources,
+            )
+
+
+def _ended(have: Chosen) -> Iterator[Finding]:
+    """The packages that get no more releases, named without a bound: their last one is for other neighbors."""
+    specs = specs_of(one.package for one in have.items)
+    for one in have.items:
+        name = normalized(one.package.name)
+        row = next((row for row in read(PackageEnd) if row.package == name), None)
+        rows = pairs_by_package().get(name, ()) if row is not None and one.package.tool == "pip" else ()
+        if row is None or not rows or is_bounded(one.package.spec):
+            continue
+        verdict = pair_agrees(rows[-1:], one.package.asked, {key: spec for key, spec in specs.items() if key != name})
+        if verdict.status == "fail" and verdict.relation == "pair-agrees":
+            yield finding(
+                faults.REQUIREMENTS_CLASH,
+                Status.WARN,
+                verdict.detail,
+                subject_of(one),
+                impact=f"{row.because}: the installer takes it, or a far older one.",
+                remedy=Remedy(row.instead),
+                sources=tuple(dict.fromkeys((*verdict.sources, *row.sources))),
             )
 
 
@@ -162,6 +195,10 @@ def _remedy(one: Item, query: Query) -> Remedy | None:
     if companion_on_platform(name, "", query.packages) is not None:
         instead = "Use WSL" if query.packages == "windows" else "Use a container"
         return Remedy(f"{instead}: no release of {name} is built for {query.packages}.")
+    older = [row.versions for row in companion_builds(name, "") if query.packages in row.platforms]
+    if older and companion_on_platform(name, one.package.spec, query.packages) is not None:
+        instead = "Use Linux, or WSL" if query.packages == "windows" else "Use a container"
+        return Remedy(f"{instead}: for {os_title(query.packages)}, there are packages of {name}{older[-1]} alone.")
     first = first_to_need(name, one.package.spec)
     if first is not None and not _ways(one, query):  # where another way is known, it says which older ones do
         return Remedy(f"Use a release of {name} before {first}, the first that does not support the GPU.")
@@ -208,14 +245,28 @@ def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iter
             f"{build.version} is for CUDA {build.cuda}"
         )
         yield finding(
-            faults.REQUIREMENTS_CLASH,
+            faults.KNOWN_TO_BREAK,
             Status.FAIL,
             title,
             subject_of(one),
             impact=f"The import fails: it loads libcudart.so.{usual.cuda.major}.",
-            remedy=Remedy(f"Use a {package.name} build for CUDA {build.cuda.major}, or torch from the default index."),
+            remedy=Remedy(
+                f"Use a {package.name} build for CUDA {build.cuda.major}{_where(normalized(package.name))}, or torch "
+                f"from the default index{_needs_driver(usual, query)}."
+            ),
             sources=rows[-1].sources,
         )
+
+
+def _needs_driver(build: FrameworkBuild, query: Query) -> str:
+    """The driver that a build needs, in parentheses; '' where it is not known."""
+    least = query.knowledge.floors(build.cuda, query.request.platform).lowest if build.cuda is not None else None
+    return f" (driver {least} or newer)" if least is not None else ""
+
+
+def _where(package: str) -> str:
+    """Where a project has builds of its package for other CUDA versions, in parentheses; '' where none is known."""
+    return f" ({told})" if (told := where_to_look(package).rstrip(".").partition(": ")[2]) else ""
 
 
 def _usual(build: FrameworkBuild, query: Query) -> FrameworkBuild | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
@@ -43,7 +43,15 @@ def conda_findings(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
     yield from _other_cuda(conda)
     yield from _other_torch(conda)
     pinned = {one.package.name: (one, version) for one in conda if (version := _version(one)) is not None}
+    pinned.pop("python", None)
     beside: dict[str, There] = {name: (one.written, version) for name, (one, version) in pinned.items()}
+    yield from _broken(pinned, beside, _BROKEN)
+    if have.python is not None:
+        yield from _broken(pinned, {"python": (f"Python {have.python}", have.python)}, _UNSOLVED)
+
+
+def _broken(pinned: Mapping[str, tuple[Item, Version]], beside: Mapping[str, There], impact: str) -> Iterator[Finding]:
+    """The releases that are known to break next to what is there."""
     for name, (one, version) in pinned.items():
         for verdict, instead in package_breaks(name, f"=={version}", beside):
             yield finding(
@@ -51,7 +59,7 @@ def conda_findings(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
                 Status.FAIL,
                 verdict.detail,
                 subject_of(one),
-                impact=_BROKEN,
+                impact=impact,
                 remedy=Remedy(instead),
                 sources=verdict.sources,
             )

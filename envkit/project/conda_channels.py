@@ -9,11 +9,12 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.conda import channel_build, last_of_channel
+from envkit.compat.conda import channel_build, last_of_channel, only_channels
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.project.choose import Chosen
+from envkit.project.conda_cuda import companions_of_conda, toolkit_findings
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
@@ -30,30 +31,38 @@ def channel_findings(have: Chosen, query: Query) -> Iterator[Finding]:
     for wanted in have.builds:
         if wanted.tool == "conda" and have.python is not None:
             yield from _without_python(wanted, have.python, have.item_of(wanted.package), query)
-    if query.packages == WINDOWS:
-        yield from _toolkit_elsewhere(have)
+    yield from _toolkit_elsewhere(have, query)
+    yield from toolkit_findings(have)
+    yield from companions_of_conda(have, query)
     chooser = have.item_of(_CHOOSES)
     if chooser is not None and chooser.package.tool == "conda":
         yield from _chooser(chooser, have)
 
 
-def _toolkit_elsewhere(have: Chosen) -> Iterator[Finding]:
-    """A cudatoolkit on Windows, without the channel that PyTorch's own instructions take that release from."""
+def _toolkit_elsewhere(have: Chosen, query: Query) -> Iterator[Finding]:
+    """A cudatoolkit without the channel that PyTorch's own instructions take that release from.
+
+    On Windows, that is by the release of PyTorch; on Linux, other channels may have it, but where none is ever named.
+    """
     one = have.item_of(_TOOLKIT)
     channels, cuda = (one.package.places.channels, Version.find(one.package.spec)) if one is not None else ((), None)
+    windows = query.packages == WINDOWS
     for wanted, build in have.meant if channels and cuda is not None else ():
-        row = channel_build(wanted.framework, build.version, cuda) if wanted.tool == "conda" else None
+        named = channel_build if windows else only_channels
+        row = named(wanted.framework, build.version, cuda) if wanted.tool == "conda" else None
         missing = [channel for channel in row.channels if channel not in channels] if row is not None else []
         if one is None or row is None or not missing:
             continue
         yield finding(
             faults.NOT_JUDGED,
             Status.UNKNOWN,
-            f"it is not known whether the channels {series(channels)} have {_TOOLKIT} {cuda} for Windows",
+            f"it is not known whether the channels {series(channels)} have {_TOOLKIT} {cuda}"
+            f"{' for Windows' if windows else ''}",
             subject_of(one),
+            impact=f"Where they have none, conda installs {wanted.package} for the CPU.",
             remedy=Remedy(
-                f"PyTorch's own instructions take it from {series(missing)}: add that channel, or use the pip wheel "
-                f"for CUDA {row.cuda}."
+                f"PyTorch's own instructions take it from {series(missing)}: add that channel and name the build "
+                f"({wanted.package}={build.version}=*cuda{row.cuda}*), or use the pip wheel for CUDA {row.cuda}."
             ),
             sources=row.sources,
         )

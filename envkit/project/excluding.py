@@ -1,4 +1,4 @@
-"""What excludes itself in a project: two packages of one folder, two pins of one, a Python that a pin refuses."""
+"""What excludes itself in a project: two packages of one folder, bounds of one, a Python that a pin refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_wheels import wheels_of
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.specifiers import pinned_release
-from envkit.dockerfile.stops_requirements import twice_pinned
+from envkit.dockerfile.stops_requirements import never_met, twice_pinned
 from envkit.project.choose import Chosen, python_allowed
 from envkit.project.model import Item, Manifest
 from envkit.project.subject import subject_of
@@ -22,10 +22,11 @@ _PYTHONS = tuple(Version.of(3, minor) for minor in range(6, 20))
 
 
 def excluding_findings(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
-    """All of the three; a lock file holds what its tool chose, so its pins and its Pythons are left alone."""
+    """All of them; a lock file holds what its tool chose, so its pins and its Pythons are left alone."""
     yield from _shared_folders(have)
     if not manifest.locked:
         yield from _pinned_twice(have)
+        yield from _never_met(have)
         yield from _python_too_wide(manifest, have)
 
 
@@ -61,6 +62,21 @@ def _pinned_twice(have: Chosen) -> Iterator[Finding]:
             remedy=Remedy(f"Remove one of the two requirements for {package.name}."),
             sources=("pip-install-reference",),
         )
+
+
+def _never_met(have: Chosen) -> Iterator[Finding]:
+    """Each package whose own bounds exclude each other; those of two groups may never be installed together."""
+    for one in have.items:
+        if never_met((one.package,)) is not None:
+            yield finding(
+                faults.REQUIREMENTS_CLASH,
+                Status.FAIL,
+                f"no version of {one.package.name} can meet {one.package.spec}",
+                subject_of(one),
+                impact="The installer stops: it finds no version that it accepts.",
+                remedy=Remedy(f"Correct the bounds of {one.package.name}."),
+                sources=("pip-install-reference",),
+            )
 
 
 def _python_too_wide(manifest: Manifest, have: Chosen) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.names import normalized
-from envkit.base.sentences import series
+from envkit.base.sentences import series, spans
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -19,13 +19,14 @@ from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.cpu_builds import is_cpu_by_system, is_for_the_cpu
 from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, GPU_ALONE, Wanted
-from envkit.dockerfile.specifiers import Release, Wish, package_release
+from envkit.dockerfile.specifiers import Release, Wish, package_release, pinned_release
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen, python_allowed
+from envkit.project.conda_cuda import told_of_conda
 from envkit.project.model import Item
 from envkit.project.nearest import fitting
 from envkit.project.places import is_pytorch
-from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
+from envkit.project.remedy import build_for_gpu, in_words, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
@@ -45,6 +46,8 @@ def framework_findings(
     one = have.item_of(wanted.package)
     subject = subject_of(one, wanted)
     if _for_the_cpu(wanted, build, have):
+        if pythons_left_out(wanted, build, have, query):
+            return  # said of the project's Python
         against = (one for one in _against_all(wanted, have, query) if one.relation == "python-has-wheel")
         if (refused := next(against, None)) is not None:  # the package for the CPU is made for the same Pythons
             yield of_relation(refused, subject)
@@ -62,11 +65,29 @@ def framework_findings(
         yield _cpu(f"{wanted.package} {build.version} has no CUDA", subject, query, fix)
         return
     judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))
-    if any(item.status is Status.FAIL for item in judged):
+    runs = not any(item.status is Status.FAIL for item in judged)
+    if not runs:
         judged = [_helped(item, wanted, build, have, query) if item.status is Status.FAIL else item for item in judged]
     yield from judged
-    if origin == "system" and build.cuda is not None:
+    if origin == "system" and build.cuda is not None and runs:
         yield _system_cuda(build, have, subject, query)
+
+
+def pythons_left_out(
+    wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen, query: Query
+) -> list[FrameworkBuild]:
+    """The builds of what is asked for that have no package for any Python that the project allows, if none has.
+
+    Where the target's Python is known, that one counts instead. Builds for the CPU are made for the same Pythons.
+    """
+    if have.python is not None or not have.requires_python or wanted.tool != "pip":
+        return []
+    rows = [build] if isinstance(build, FrameworkBuild) else []
+    if not rows and _for_the_cpu(wanted, build, have) and (pin := pinned_release(wanted.spec)) is not None:
+        rows = [row for row in query.knowledge.tables.builds(wanted.framework) if row.version == Version.parse(pin)]
+    pythons = {python for row in rows for python in row.pythons}
+    none = pythons and not any(python_allowed(have.requires_python, python) for python in pythons)
+    return rows if none and all(row.pythons for row in rows) else []
 
 
 def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query) -> Finding:
@@ -75,7 +96,7 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
     cudnn = f" and cuDNN {wants}" if wants else ""
     needed = f"CUDA {build.cuda}{cudnn}"
     them = "them" if cudnn else "it"
-    title = f"{title_of(build)} loads {needed} from the system; whether the system has {them} is not known"
+    title = f"{title_of(build)} loads {needed} from the system; envkit cannot tell whether the system has {them}"
     for wanted, other in have.meant:
         brings = wanted.tool == "pip" and cuda_comes_from(other, wanted, have.contents) == "inside"
         if other.framework == build.framework or not brings:
@@ -93,7 +114,12 @@ def _system_cuda(build: FrameworkBuild, have: Chosen, subject: str, query: Query
                 faults.SYSTEM_CUDA, Status.WARN, title, subject, impact=impact, remedy=remedy, sources=sources
             )
     bundled = _that_brings(build)
-    other_way = f", or request {bundled.package}, which installs {them} as wheels" if bundled is not None else ""
+    other_way = ""
+    if bundled is not None:
+        plain = (build.package or build.framework).partition("[")[0].partition("=")[0]
+        same = bundled.version == build.version
+        asked = f"{'request' if same else f'replace {plain}=={build.version} with'} {bundled.package}"
+        other_way = f", or {asked}, which installs {them} as wheels"
     remedy = Remedy(f"Install {needed} on the system{other_way}.")
     return finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, remedy=remedy, sources=build.sources)
 
@@ -206,7 +232,7 @@ def _gpu_build(wanted: Wanted, build: FrameworkBuild | Problem, query: Query) ->
     if wanted.variant == "cpu" or wanted.package.endswith("-cpu") or wanted.tool != "pip":
         return _OTHER_INDEX
     other = next((one for one in fitting(wanted, build, query) if one.index_url or one.on_pypi), None)
-    return _OTHER_INDEX if other is None else f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}."
+    return _OTHER_INDEX if other is None else f"Use {in_words(other, wanted)}."
 
 
 def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX, *, unasked: bool = False) -> Finding:
@@ -230,7 +256,7 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
     A build that is only looked for in the wrong place is judged as well: it will be installed once that is put right.
     """
     if problem.meant is not None:
-        yield _told(problem, subject)
+        yield _told(replace(problem, told=problem.told + _for_pythons(wanted, problem.meant)), subject)
         judged = _build(_as_installed(problem.meant, wanted, have), wanted, subject, query)
         yield from (_helped(one, wanted, problem.meant, have, query) for one in judged if one.status is Status.FAIL)
         return
@@ -240,7 +266,14 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
         too_old = refused.relation == "gpu-on-driver" and not is_driver_too_new(query)
         yield replace(found, remedy=newer_driver(query)) if too_old else found
         return
-    yield _told(_asked_of_index(problem, wanted), subject)
+    yield _told(told_of_conda(_asked_of_index(problem, wanted), wanted, have, query), subject)
+
+
+def _for_pythons(wanted: Wanted, meant: FrameworkBuild) -> str:
+    """The Pythons that a pinned release has wheels for, where it is not known which one asks."""
+    if wanted.python is not None or pinned_release(wanted.spec) is None or not meant.pythons:
+        return ""
+    return f"; its wheels are for Python {spans(meant.pythons, 'and')} alone"
 
 
 def _asked_of_index(problem: Problem, wanted: Wanted) -> Problem:
@@ -267,8 +300,13 @@ def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict
     if not wanted.spec or (wanted.tool == "conda" and not _from_pytorch(wanted, have)):
         return
     builds = (row for row in query.knowledge.tables.builds(wanted.framework) if row.cuda and not row.cpu_only)
-    rows = [row for row in builds if wish.holds(Release(row.version))]
+    every = tuple(builds)
+    rows = [row for row in every if wish.holds(Release(row.version))]
+    others = {row.version for row in every if not rows and wish.holds(package_release(row))}  # post releases
+    rows = rows or [row for row in every if row.version in others]
     for constraint in _asked(wanted, query) if rows else ():
+        if others and constraint.relation != "python-has-wheel":
+            continue
         if all(constraint.holds(query, row) is False for row in rows):
             yield constraint.refusal(query, rows[-1])
 

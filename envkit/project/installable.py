@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.platforms import WINDOWS
+from envkit.base.sentences import series
 from envkit.base.versions import VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.package_breaks import There, package_breaks, plain_name
-from envkit.compat.package_wheels import has_wheel, package_has_wheel, place_of, pythons_at, pythons_listed, wheels_of
-from envkit.compat.packages import lies_in, requirement_of
+from envkit.compat.package_wheels import (
+    EVERY,
+    has_wheel,
+    package_has_wheel,
+    place_of,
+    pythons_at,
+    pythons_listed,
+    wheels_of,
+)
+from envkit.compat.packages import lies_in, pip_spec, requirement_of
 from envkit.compat.pairs import newest_beside, pairs_by_package
 from envkit.compat.prebuilt_wheels import prebuilt_sources
 from envkit.compat.pythons import has_python
+from envkit.compat.software import some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.clashes import specs_of
@@ -30,18 +41,23 @@ from envkit.project.prebuilt import (
     compiling_remedy,
     list_findings,
     listed_wheels,
+    no_list_findings,
     prebuilt_findings,
     prebuilt_remedy,
     torch_of,
 )
 from envkit.project.subject import subject_of
+from envkit.solver.companion_facts import wheel_facts
+from envkit.solver.not_covered import is_compiled
 from envkit.solver.query import Query
+from envkit.solver.software_notes import beside_of, notes_of
 from envkit.tables.loader import read
 from envkit.tables.pairs import MisleadingPackage, PackageEnd, PackageWheels
 from envkit.tables.rows import FrameworkBuild
 
 _CUDA_OF = "pytorch"  # the packages load the CUDA of its build
 _ALIKE = ("torchvision", "torchaudio", "torchtext")  # PyTorch's index has them for the Pythons of the default index
+_STAGE = regex(r"\+|\d(?:a|b|rc|\.?dev)\d")  # of what the rows leave out: builds of other indexes, pre-releases
 _AT_PYTORCH = ("torch", "triton", "xformers", "vllm", "flashinfer")
 
 
@@ -52,8 +68,10 @@ def installable_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             yield from _wheel(one, have, query)
             yield from _name(one, have, query)
             yield from _end(one)
+            yield from _absent(one, query)
     yield from prebuilt_findings(have, query)
     yield from list_findings(have)
+    yield from no_list_findings(have)
     for one, verdict, instead in _breaks(have, _beside(have) | _on_windows(have, query)):
         yield finding(
             faults.KNOWN_TO_BREAK,
@@ -129,6 +147,38 @@ def _end(one: Item) -> Iterator[Finding]:
     )
 
 
+def _absent(one: Item, query: Query) -> Iterator[Finding]:
+    """That every release which is asked for would lie between two of the index: its releases are known one by one."""
+    name, wanted = normalized(one.package.name), requirement_of(one.package.name + one.package.spec)
+    rows = wheels_of(name) if wanted is not None else ()
+    known = pip_spec(f">{_first(rows[0])},<{_last(rows[-1])}") if len(rows) > 1 else None
+    if wanted is None or known is None or not lies_in(wanted.spec, known) or _is_elsewhere(one.package.places, name):
+        return
+    if not some_version_meets((wanted.spec,)):  # another finding tells that
+        return
+    if _STAGE.search(one.package.spec) or wheels_of(name, one.package.spec):
+        return
+    before = [row for row in rows if some_version_meets((wanted.spec, pip_spec(f">{_last(row)}")))][-1]
+    after = rows[rows.index(before) + 1]
+    place = place_of(query.packages, query.request.architecture)
+    near = [(_last(before), before), (_first(after), after)]
+    yield finding(
+        faults.NOT_ON_INDEX,
+        Status.FAIL,
+        f"the default index has no {name} {one.package.spec.removeprefix('==')}",
+        subject_of(one),
+        impact="The installer finds no matching distribution.",
+        remedy=Remedy(f"Use {series((f'{name}=={release}{_for(row, place)}' for release, row in near), 'or')}."),
+        sources=before.sources,
+    )
+
+
+def _for(row: PackageWheels, place: str) -> str:
+    """The Pythons that a release has wheels for, in parentheses; '' where that is not told."""
+    pythons = [one.replace("+", " and newer") for one in pythons_at(row, place)]
+    return f" (Python {series(pythons)})" if pythons and pythons != [EVERY] else ""
+
+
 def _is_elsewhere(places: Places, name: str, none_here: bool = False) -> bool:
     """Whether another place than the default index may have a package; PyTorch's own has what goes with PyTorch.
 
@@ -137,7 +187,8 @@ def _is_elsewhere(places: Places, name: str, none_here: bool = False) -> bool:
     if places.index and not (none_here and is_pytorch(places.index)):
         return True
     others = [place for place in places.more.split() if not is_pytorch(place)]
-    return bool(others) or (bool(places.more) and name.startswith(_AT_PYTORCH) and not none_here)
+    at_pytorch = name.startswith(_AT_PYTORCH) and not prebuilt_sources(name, "")  # those have lists of their own
+    return bool(others) or (bool(places.more) and at_pytorch and not none_here)
 
 
 def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
@@ -156,14 +207,20 @@ def _wheel(one: Item, have: Chosen, query: Query) -> Iterator[Finding]:
     if verdict.relation == "package-compiled":
         known = prebuilt_remedy(name, spec, have, query) or compiling_remedy(name, spec, have, query)
         places = prebuilt_sources(name, spec) if known is not None else ()
-        told = replace(
-            told, title=f"Not checked: {told.title}", remedy=known or told.remedy, sources=(*told.sources, *places)
-        )
+        known = known or _wheels_elsewhere(name, have, query)
+        title = f"Not checked: {told.title}{' and nvcc' if is_compiled(name) else ''}"
+        told = replace(told, title=title, remedy=known or told.remedy, sources=(*told.sources, *places))
     if verdict.status != "fail" and verdict.relation != "platform":
         yield told
         return
     remedy = prebuilt_remedy(name, spec, have, query) if verdict.relation == "platform" else None
     yield replace(told, remedy=remedy or _remedy(name, spec, verdict, have, query))
+
+
+def _wheels_elsewhere(name: str, have: Chosen, query: Query) -> Remedy | None:
+    """The releases with a wheel for the target, where the one that is asked for has none; None where none has."""
+    facts = wheel_facts(name, query.packages, query.request.architecture, have.python)
+    return next((Remedy(f"There are others: {told}.") for told in facts if " in these releases: " in told), None)
 
 
 def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) -> Remedy:
@@ -189,6 +246,9 @@ def _remedy(name: str, spec: str, verdict: Verdict, have: Chosen, query: Query) 
             ways.append(f"use {name} {_last(last)}, {what}")
     if not fitting and query.packages == WINDOWS:
         ways.append(f"leave it out on Windows ({name}{spec}; sys_platform != 'win32')")
+    if not ways and verdict.relation == "platform":
+        notes = notes_of(name, spec, beside_of(query.request, torch_of(have)[0]))
+        ways += [next(notes, f"no release of {name} has packages for that system: compile it there")]
     return Remedy(_sentence(", or ".join(ways))) if ways else Remedy(faults.SYSTEM_TOO_OLD.fix)
 
 
@@ -206,16 +266,26 @@ def _last(row: PackageWheels) -> str:
     return row.versions.rpartition(",")[2].lstrip("<=")
 
 
+def _first(row: PackageWheels) -> str:
+    """The first release of a span."""
+    return row.versions.partition(",")[0].lstrip(">=")
+
+
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def _on_windows(have: Chosen, query: Query) -> dict[str, There]:
-    """The CUDA of the file's PyTorch under the name that rows have for what Windows alone lacks."""
+    """The file's PyTorch and its CUDA under the names that rows have for what Windows alone lacks."""
     here = have.meant if query.packages == WINDOWS else ()
-    cudas = [build.cuda for _, build in here if build.framework == _CUDA_OF and not build.cpu_only]
-    cuda = next((one for one in cudas if one is not None), None)
-    return {"cuda-on-windows": (f"CUDA {cuda} on Windows", cuda)} if cuda is not None else {}
+    build = next((build for _, build in here if build.framework == _CUDA_OF and not build.cpu_only), None)
+    found = {"torch": build.version, "cuda": build.cuda} if build is not None else {}
+    titles = {"torch": "torch", "cuda": "CUDA"}
+    return {
+        f"{name}-on-windows": (f"{titles[name]} {version} on Windows", version)
+        for name, version in found.items()
+        if version is not None
+    }
 
 
 def _beside(have: Chosen) -> dict[str, There]:

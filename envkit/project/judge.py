@@ -17,7 +17,7 @@ from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.pairs import meeting, pairs_by_package, required
 from envkit.dockerfile.check_parts import finding, status_of
-from envkit.dockerfile.clashes import clashes, together, unknown_releases
+from envkit.dockerfile.clashes import clashes, of_other_cuda, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.libraries_shared import with_its_cuda
 from envkit.dockerfile.needs import Needs
@@ -27,9 +27,10 @@ from envkit.project.companions import alone_findings, companion_findings
 from envkit.project.conda_builds import conda_findings
 from envkit.project.conda_channels import channel_findings
 from envkit.project.excluding import excluding_findings
-from envkit.project.framework import framework_findings, of_relation, with_compat
+from envkit.project.framework import framework_findings, of_relation, pythons_left_out, with_compat
+from envkit.project.from_sources import source_findings
 from envkit.project.installable import installable_findings
-from envkit.project.library_pins import library_findings
+from envkit.project.library_pins import cudnn_findings, library_findings
 from envkit.project.marker_gaps import gap_findings
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
@@ -40,7 +41,7 @@ from envkit.solver.knowledge import knowledge_of
 from envkit.solver.not_covered import is_compiled, where_to_look
 from envkit.solver.query import Query
 from envkit.solver.request import Request
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -66,7 +67,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     """Every finding on a file, failures first, then in the order of its lines."""
     have = chosen(manifest, request, extras, matrix)
     query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
-    found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
+    found = [*_python_allowed(manifest, request, have), *_without_python(have, query)]
     found += [*_pairs(have, None if manifest.locked else needs_of(have, query)), *alone_findings(have)]
     clashing = bool(found)
     for wanted, build in have.builds.items():
@@ -74,6 +75,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     if not clashing:
         found += _together(have, query)
         found += library_findings(have, query) if not manifest.locked else ()
+        found += cudnn_findings(have)
     found += excluding_findings(manifest, have)
     found += _numpy(have, matrix)
     found += [*_conda(have, query), *conda_findings(manifest, have), *channel_findings(have, query)]
@@ -85,6 +87,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
     found += _idle_indexes(manifest, have)
     found += _idle_sources(manifest)
     found += gap_findings(manifest, have, query.request, matrix)
+    found += source_findings(manifest, have)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return Judged(tuple(sorted(dict.fromkeys(found), key=lambda one: order.get(one.status, 3))), have, query)
@@ -146,22 +149,22 @@ def _python_allowed(manifest: Manifest, request: Request, have: Chosen) -> Itera
         yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.FAIL, title, manifest.kind, impact=impact, remedy=remedy)
 
 
-def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
+def _without_python(have: Chosen, query: Query) -> Iterator[Finding]:
     """The builds that have no package for any Python that the project allows, where the target names none."""
-    for wanted, build in have.builds.items() if have.python is None and manifest.requires_python else ():
-        if not isinstance(build, FrameworkBuild) or wanted.tool != "pip" or not build.pythons:
-            continue
-        if not any(python_allowed(manifest.requires_python, python) for python in build.pythons):
-            known = ", ".join(map(str, build.pythons))
+    for wanted, build in have.builds.items():
+        left_out = pythons_left_out(wanted, build, have, query)
+        if left_out:
+            own = left_out[-1]
+            named = own.named if own == build else f"{framework_title(own.framework)} {own.version}"
             yield finding(
                 faults.PYTHON_WITHOUT_PACKAGE,
                 Status.FAIL,
-                f"{build.named} has wheels only for Python {known}, but the project requires"
-                f" Python {manifest.requires_python}",
+                f"{named} has wheels only for Python {', '.join(map(str, own.pythons))}, but the project requires"
+                f" Python {have.requires_python}",
                 subject_of(have.item_of(wanted.package), wanted),
                 impact="The installer finds no matching distribution.",
                 remedy=Remedy(faults.PYTHON_WITHOUT_PACKAGE.fix),
-                sources=build.sources,
+                sources=own.sources,
             )
 
 
@@ -171,7 +174,8 @@ _UNTESTED = "The import warns, and the compiled operations may fail."
 
 def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
     """The requirements that no release of a package and of its neighbors meets together."""
-    for clash in clashes((one.package for one in have.items), needs):
+    packages = [one.package for one in have.items]
+    for clash in (*clashes(packages, needs), *of_other_cuda(packages)):
         package, verdict = clash.package, clash.verdict
         tested = verdict.relation == "pair-tested"
         yield finding(
@@ -180,7 +184,7 @@ def _pairs(have: Chosen, needs: Needs | None) -> Iterator[Finding]:
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
             impact=_UNTESTED if tested else f"{_REJECTED}{of_the_same_line(clash, have)}",
-            remedy=Remedy(together(clash, [one.package for one in have.items])),
+            remedy=Remedy(together(clash, packages)),
             sources=verdict.sources,
         )
 
@@ -326,6 +330,7 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     names = [normalized(one.package.name) for one in have.items]
     listed = (normalized(one.package.name) for one in have.items if comes_prebuilt(one, have))
     known = {*pairs_by_package(), *_tied(have), *listed}
+    known.update(one.title.partition(" ")[0] for one in found if one.id == faults.INSTALLS.id)
     told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
     unknown = [
         name
@@ -365,7 +370,7 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
 
 def _names(name: str, told: str) -> bool:
     """Whether titles name a package, with a version or as what a list has."""
-    return f"{name}=" in told or f" {name} from " in told
+    return f"{name}=" in told or f" {name} from " in told or f" {name} for " in told
 
 
 def _tied(have: Chosen) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import record
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.packages import Requirement, requirements_of
@@ -18,9 +20,13 @@ from envkit.project.choose import Chosen
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
 from envkit.solver.query import Query
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 _OF_NVIDIA = "nvidia-"
+_OF_CUDNN = "nvidia-cudnn"
+# They refuse a cuDNN with an older minor version than the one that they were compiled with.
+_HOLD_TO_CUDNN = frozenset({"jax", "tensorflow"})
+_SUFFIX = regex(r"\+cuda\d{2,3}\.cudnn(\d)(\d{1,2})\b")  # of jaxlib 0.4.13+cuda11.cudnn86
 
 
 @record
@@ -59,3 +65,44 @@ def library_findings(have: Chosen, query: Query) -> Iterator[Finding]:
             remedy=Remedy(f"Use {needed.line}, or omit {package.name}, which is installed anyway."),
             sources=other.sources,
         )
+
+
+def cudnn_findings(have: Chosen) -> Iterator[Finding]:
+    """The pins of cuDNN that are older than the one which a framework without its own was compiled with."""
+    pins = [one for one in have.items if normalized(one.package.name).startswith(_OF_CUDNN)]
+    pinned = specs_of(one.package for one in pins)
+    for wanted, build in have.meant if pinned else ():
+        suffix = _suffix_of(wanted.framework, have)
+        alone = suffix is not None or cuda_comes_from(build, wanted, have.contents) == "system"
+        line = suffix or (build.cudnn.line if build.cudnn is not None else None)
+        if wanted.tool != "pip" or build.framework not in _HOLD_TO_CUDNN or not alone or line is None:
+            continue
+        for one in pins:
+            yield from _older_than(line, one, pinned, build)
+
+
+def _suffix_of(framework: str, have: Chosen) -> Version | None:
+    """The cuDNN that the suffix of a framework's part names; None where none does."""
+    parts = [one.package for one in have.contents.wanted if one.framework == framework]
+    specs = [one.package.spec for one in have.items if normalized(one.package.name) in parts]
+    found = next((match for spec in specs if (match := _SUFFIX.search(spec))), None)
+    return Version.of(int(found[1]), int(found[2])) if found is not None else None
+
+
+def _older_than(
+    line: Version, one: Item, pinned: dict[str, tuple[str, VersionSpec]], build: FrameworkBuild
+) -> Iterator[Finding]:
+    name = normalized(one.package.name)
+    serves = f">={line},<{line.major + 1}"
+    if name not in pinned or some_version_meets((VersionSpec.parse(serves), pinned[name][1])):
+        return
+    yield finding(
+        faults.KNOWN_TO_BREAK,
+        Status.FAIL,
+        f"{build.named} was compiled with cuDNN {line}, but {one.package.asked} is also requested",
+        subject_of(one),
+        impact=f"{framework_title(build.framework)} loads cuDNN of the same major version that is as new or newer, and "
+        "refuses others at the first convolution, or uses no GPU.",
+        remedy=Remedy(f"Use {name}{serves}."),
+        sources=build.sources,
+    )

@@ -10,24 +10,29 @@ from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import no_release_runs
+from envkit.compat.package_breaks import package_breaks
 from envkit.compat.package_wheels import place_of
 from envkit.compat.packages import requirement_of
 from envkit.compat.prebuilt_wheels import (
     install_words,
     list_made_for,
+    misses_its_list,
+    on_list,
     prebuilt_for,
     prebuilt_of,
     prebuilt_sources,
     releases_of_torch,
+    releases_on_list,
     wheels_at,
 )
 from envkit.dockerfile.check_parts import finding
 from envkit.project.choose import Chosen
 from envkit.project.model import Item
 from envkit.project.subject import subject_of
-from envkit.solver.not_covered import is_compiled
+from envkit.solver.not_covered import is_compiled, where_to_look
 from envkit.solver.query import Query
-from envkit.tables.pairs import PrebuiltWheels
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackageEnd, PrebuiltWheels
 from envkit.tables.rows import FrameworkBuild
 
 _FRAMEWORK = "pytorch"
@@ -35,7 +40,12 @@ _FRAMEWORK = "pytorch"
 
 def prebuilt_remedy(package: str, spec: str, have: Chosen, query: Query) -> Remedy | None:
     """The wheel for the file's PyTorch, or which ones are known; None where none of the package is on record."""
-    rows, every = prebuilt_of(package, spec), prebuilt_of(package, "")
+    rows = prebuilt_of(package, spec)
+    every = [
+        row
+        for row in prebuilt_of(package, "")
+        if not any(_breaks_beside(one, package, row.version) for one in have.items)
+    ]
     torch, cuda = torch_of(have)
     if (
         not every
@@ -141,6 +151,23 @@ def _none_for(package: str, spec: str, build: FrameworkBuild) -> str:
     )
 
 
+def no_list_findings(have: Chosen) -> Iterator[Finding]:
+    """The lists that the file names with a CUDA in other words than their host has: pip finds nothing there."""
+    for one in have.items:
+        name, places = normalized(one.package.name), f"{one.package.places.index} {one.package.places.more}".split()
+        for place, cuda in ((place, misses_its_list(place, name)) for place in places):
+            if cuda:
+                yield finding(
+                    faults.NOT_ON_INDEX,
+                    Status.FAIL,
+                    f"there is no list of wheels at {place}: the addresses of those of {name} end with +{cuda}.html",
+                    subject_of(one),
+                    impact=f"The installer compiles {name} from its sources, or finds nothing.",
+                    remedy=Remedy(f"Write +{cuda}.html at the end of that address."),
+                    sources=prebuilt_sources(name, ""),
+                )
+
+
 def list_findings(have: Chosen) -> Iterator[Finding]:
     """The packages that the file takes from a list whose address names another PyTorch than the one it installs.
 
@@ -164,11 +191,53 @@ def list_findings(have: Chosen) -> Iterator[Finding]:
                 sources=prebuilt_sources(name, ""),
             )
             continue
-        title = (
-            f"Not checked: {name}{one.package.spec}: its list is the one for {wanted}, which fits {meant}, but whether "
-            "it has this release is not known"
+        there = on_list(name, one.package.spec.partition("+")[0], torch, cuda)
+        if there is False:
+            yield _not_on_list(one, made, build, have)
+        if there is not None:
+            continue
+        last = max(row.torch for row in prebuilt_of(name, ""))
+        ended = last < torch and any(row.package == name for row in read(PackageEnd))
+        doubt = f"its wheels ended with PyTorch {last}" if ended else "whether it has this release is not known"
+        fits = f"its list is the one for {wanted}, which fits {meant}"
+        title = f"Not checked: {name}{one.package.spec}: {fits}, but {doubt}"
+        look = where_to_look(name) if ended else ""
+        remedy = Remedy(f"Compile it with the nvcc of CUDA {build.cuda}. {look}".strip()) if ended else None
+        yield finding(
+            faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(one), remedy=remedy, sources=prebuilt_sources(name, "")
         )
-        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(one), sources=prebuilt_sources(name, ""))
+
+
+def _not_on_list(one: Item, made: tuple[Version, Version], build: FrameworkBuild, have: Chosen) -> Finding:
+    """That a list has other releases of a package alone; which of them suits the rest, or which PyTorch its own has."""
+    name, spec = normalized(one.package.name), one.package.spec.partition("+")[0]
+    others = releases_on_list(name, *made)
+    suited = [other for other in others if not any(_breaks_beside(item, name, other) for item in have.items)]
+    against = [item.package.name for item in have.items if _breaks_beside(item, name, others[-1])]
+    rows = prebuilt_of(name, spec)
+    newest = max((row.torch for row in rows), default=None)
+    cudas = series(dict.fromkeys(row.cuda for row in rows if row.torch == newest), "or")
+    ways = [f"use {name}=={suited[-1]}"] if suited else []
+    ways += [f"use PyTorch {newest} with CUDA {cudas}, the newest that it has {name}{spec} for"] if newest else []
+    taken = f" {name} {others[-1]} does not go with {series(against)}." if against else ""
+    told = ", or ".join([*ways, f"compile it next to the installed PyTorch with the nvcc of CUDA {build.cuda}"])
+    return finding(
+        faults.NOT_ON_INDEX,
+        Status.FAIL,
+        f"the list for PyTorch {made[0]} with CUDA {made[1]} has no {name}{spec}, only {series(others)}",
+        subject_of(one),
+        impact=f"The installer compiles {name} from its sources, or installs it without its compiled operators.",
+        remedy=Remedy(f"{told[0].upper()}{told[1:]}.{taken}"),
+        sources=prebuilt_sources(name, ""),
+    )
+
+
+def _breaks_beside(item: Item, package: str, release: str) -> bool:
+    """Whether an item of the file is known to break next to a release of a package."""
+    version = Version.find(release)
+    beside = {package: (f"{package} {release}", version)} if version is not None else {}
+    spec = item.package.spec.partition("+")[0]
+    return any(package_breaks(normalized(item.package.name), spec, beside))
 
 
 def _list_of(one: Item) -> tuple[Version, Version] | None:
@@ -190,7 +259,13 @@ def comes_prebuilt(one: Item, have: Chosen) -> bool:
     """Whether a list of wheels that the file names has a package for its PyTorch, in the release that it asks for."""
     build = torch_in(have)
     asked = prebuilt_of(normalized(one.package.name), one.package.spec.partition("+")[0])
-    return build is not None and any(row in asked and _is_for(row, build) for row in listed_wheels(one))
+    if build is None:
+        return False
+    made, spec = _list_of(one), one.package.spec.partition("+")[0]
+    listed = made is not None and build.version.starts_with(made[0]) and build.cuda == made[1]
+    if listed and made is not None and on_list(normalized(one.package.name), spec, *made):
+        return True
+    return any(row in asked and _is_for(row, build) for row in listed_wheels(one))
 
 
 def _is_for(row: PrebuiltWheels, build: FrameworkBuild) -> bool:

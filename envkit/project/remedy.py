@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envkit._startup.records import replace
+from envkit.base.sentences import series
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Remedy
+from envkit.compat.conda import channel_build
 from envkit.compat.driver_gpu import is_after
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.framework_packages import Wanted
@@ -16,9 +20,9 @@ from envkit.tables.rows import FrameworkBuild, framework_title
 
 def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
     """The nearest build that runs on the target; where none does, why."""
-    other = next(iter(fitting(wanted, build, query)), None)
+    other = _first(fitting(wanted, build, query), wanted)
     if other is not None:
-        return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}.")
+        return Remedy(f"Use {in_words(other, wanted)}.")
     title = (
         framework_title(build.framework) if wanted.tool == "pip" else (f"{framework_title(build.framework)} from conda")
     )
@@ -43,14 +47,29 @@ def newer_driver(query: Query) -> Remedy:
 def build_for_gpu(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy | None:
     """The build that has code for the GPUs, and the driver that it needs then; None where none has."""
     later = query.changed(replace(query.request, driver=None))
-    other = next(iter(fitting(wanted, build, later)), None)
+    other = _first(fitting(wanted, build, later), wanted)
     if other is None or other == build or other.cuda is None:
         return None
     floor = later.knowledge.floors(other.cuda, query.request.platform).lowest
     firsts = [query.knowledge.first_driver(gpu) for gpu in query.request.gpus]
     least = max((one for one in (floor, *firsts) if one is not None), default=None)
     needs = f"; it needs driver {least} or newer" if least else ""
-    return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}{needs}.")
+    return Remedy(f"Use {in_words(other, wanted)}{needs}.")
+
+
+def _first(builds: Sequence[FrameworkBuild], wanted: Wanted) -> FrameworkBuild | None:
+    """The nearest build; of those that conda takes, one that its channel is known to have, if there is any."""
+    known = (one for one in builds if wanted.tool == "conda" and channel_build(one.framework, one.version, one.cuda))
+    return next(known, None) or next(iter(builds), None)
+
+
+def in_words(build: FrameworkBuild, wanted: Wanted) -> str:
+    """A build as its installer names it, its CUDA, and where it is."""
+    row = channel_build(build.framework, build.version, build.cuda) if wanted.tool == "conda" else None
+    if row is None:
+        return f"{build.package} for CUDA {build.cuda} {place_of(build, wanted)}"
+    lines = (line.replace("==", "=") for line in row.requirements)
+    return f"{series(lines)} from the {'channel' if len(row.channels) == 1 else 'channels'} {series(row.channels)}"
 
 
 def is_driver_too_new(query: Query) -> bool:

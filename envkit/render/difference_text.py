@@ -131,7 +131,7 @@ def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:
     if follow:
         yield from page.labeled(
             "Also",
-            f"{'; '.join(follow)} (fixing the problem above also fixes {'this' if len(follow) == 1 else 'these'}).",
+            f"{'; '.join(follow)} (fixing the problem above should fix {'this' if len(follow) == 1 else 'these'} too).",
         )
     yield page.whole("See also", f"envkit explain {finding.id}")
 

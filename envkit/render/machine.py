@@ -56,7 +56,7 @@ def machine_lines(environment: Environment) -> list[tuple[str, str]]:
     for label, texts in groups:
         for number, text in enumerate(texts):
             lines.append((label if number == 0 else "", text))
-    return lines or [("", "no information about the machine itself")]
+    return lines or [("", "OS, GPU, and driver version unknown")]
 
 
 def machine_line(environment: Environment) -> str:

@@ -10,23 +10,16 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.sentences import series
 from envkit.base.shell_lines import continued
 from envkit.base.wrap import WIDTH, hang
-from envkit.compat.driver import first_branch_floor
-from envkit.compat.verdict import Verdict
+from envkit.compat.verdict import Verdict, is_floor
 from envkit.documents.citations import citations
-from envkit.documents.commands import script_cudnn
-from envkit.documents.plan import image_name, os_name
-from envkit.solver.build_targets import older_targets, plan_targets
-from envkit.solver.model import Alternative, Choice, NoPlan, Plan
+from envkit.solver.model import Alternative, NoPlan, Plan
 from envkit.solver.parts import part_in_words
-from envkit.solver.request import Request
-from envkit.tables import Matrix
-from envkit.tables.rows import FrameworkBuild, framework_title, os_title
+from envkit.tables.rows import os_title
 
 if TYPE_CHECKING:
     from envkit.documents.setting import Setting
 
 _OPTIONS = 46  # the widest column of options beside what they give
-_COMPILED = "pytorch"  # the framework whose extensions people compile
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
 
@@ -65,8 +58,10 @@ def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
 
 
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
+    from envkit.render.plan_choices import plan_choices
+
     yield "Plan"
-    choices = list(_choices(plan.choice, plan.request))
+    choices = list(plan_choices(plan.choice, plan.request))
     choices = choices or [("System", f"{os_title(plan.request.platform)} ({plan.choice.architecture})")]
     column = max(10, *(len(name) for name, _ in choices))
     for name, value in choices:
@@ -113,67 +108,14 @@ def _notes(sentences: tuple[str, ...]) -> Iterator[str]:
         yield from hang("  - ", _ended(sentence))
 
 
-def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
-    for build in choice.builds:
-        yield framework_title(build.framework), _package(build, choice.own_image(build))
-    if choice.cuda is not None:
-        bundled = not choice.needs_toolkit and all(build.bundles_cuda for build in choice.builds if build.cuda)
-        where = "bundled in the wheels" if bundled else "system toolkit"
-        yield "CUDA", f"{choice.cuda} ({where})"
-    if choice.cudnn_version is not None:
-        checked = script_cudnn(choice, request)
-        told = f" (install scripts use {checked}, the newest with a published checksum)" if checked else ""
-        yield "cuDNN", f"{choice.cudnn_version}{told}"
-    if choice.python is not None:
-        way = f" ({choice.python_source.way})" if choice.python_source else ""
-        yield "Python", f"{choice.python}{way}"
-    system = os_name(choice, request)
-    if system is not None:
-        yield "System", f"{os_title(system)} ({choice.architecture})"
-    if choice.base_image is not None:
-        yield "Image", image_name(choice.base_image)
-    if choice.minimum_driver is not None:
-        last = request.last_driver_branch
-        most = f", up to branch {last}" if last is not None else ""
-        why = f" (the first for the {choice.first_driver_of})" if choice.first_driver_of else ""
-        image = _image_driver(choice, request)
-        yield "Driver", f"{choice.minimum_driver} or newer{most}{why}{image}"
-    targets = plan_targets(request, choice)
-    with_torch = any(build.framework == _COMPILED for build in choice.builds)
-    if targets is not None and (choice.needs_toolkit or with_torch):
-        torch = f"TORCH_CUDA_ARCH_LIST={targets.torch} " if with_torch or not choice.builds else ""
-        older = older_targets(request, choice)
-        why = f" ({older})" if older else ""
-        yield "Extensions", f"compile with {torch}CMAKE_CUDA_ARCHITECTURES={targets.cmake}{why}"
-
-
-def _image_driver(choice: Choice, request: Request) -> str:
-    """The branch that the image of a plan asks for, where its CUDA alone would do with an older driver."""
-    image, lowest = choice.base_image, choice.minimum_driver
-    if image is None or image.cuda is None or lowest is None or request.driver is not None:
-        return ""
-    if request.gpus and all(gpu.data_center for gpu in request.gpus):
-        return ""
-    first = first_branch_floor(image.cuda, Matrix.load())
-    return (
-        f" (the base image requires {first} by default; the Dockerfile that envkit writes lowers that to {lowest})"
-        if first is not None and first.major > lowest.major
-        else ""
-    )
-
-
-def _package(build: FrameworkBuild, image: str | None) -> str:
-    package = build.package or f"{build.version} ({f'image {image}' if image else 'no package'})"
-    place = build.index_url or build.find_links
-    return f"{package} from {place}" if place else package
-
-
 def _ended(text: str) -> str:
     """The text; with its period if it is more than one sentence."""
     return f"{text}." if ". " in text and not text.endswith((".", ":")) else text
 
 
 def _mark(verdict: Verdict) -> str:
+    if is_floor(verdict):
+        return "note"
     return _MARKS.get(verdict.status, "note")
 
 

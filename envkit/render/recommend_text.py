@@ -135,7 +135,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
     asked = f"a card with at least {need.least_gb:g} GiB is required" if need.least_gb else ""
     if need.least_gb and need.least_gb * GIB > need.counted:
-        asked += " (the minimum of the request; the estimate alone is smaller)"
+        asked += " (the minimum of the profile or of --memory; the estimate alone is smaller)"
     size = f"{need.counted / GIB:.1f} GiB ({parts}, and 10% headroom), estimated"
     yield from hang("Need  ", f"{', '.join(wanted)}: {size}" + (f"; {asked}" if asked else ""), width)
     if workload.assumed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.sentences import series
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
+from envkit.compat.verdict import is_floor
 from envkit.documents.citations import citations
 from envkit.install.model import (
     CreatePython,
@@ -111,8 +112,8 @@ def _what(work: Installation) -> Iterator[str]:
     yield from hang(
         "",
         "Read it before you run it. It is idempotent and can be interrupted and resumed. Use --verify-only to check "
-        "the installation and --rollback to undo it. It needs bash 4 or newer and the standard Unix tools, but not "
-        "Python. It does nothing beyond what is listed under Steps.",
+        "the installation and --rollback to undo it. The script needs bash 4 or newer and the standard Unix tools, "
+        "but not Python. It does nothing beyond what is listed under Steps.",
         WIDTH,
     )
 
@@ -138,10 +139,17 @@ def _plan(plan: Plan) -> Iterator[str]:
 def _verdicts(plan: Plan) -> Iterator[str]:
     """Each judgment once, its sources by number."""
     numbers: dict[str, int] = {}
-    yield "Why these versions"
-    for verdict in dict.fromkeys(plan.verdicts):
+    verdicts = sorted(dict.fromkeys(plan.verdicts), key=lambda verdict: verdict.status == "warn")
+    before = None
+    for verdict in verdicts:
+        heading = "Warnings" if verdict.status == "warn" else "Why these versions"
+        if heading != before:
+            yield from ("",) * (before is not None)
+            yield heading
+        before = heading
         marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in citations(verdict.sources))
-        yield from _items((f"{verdict.relation} ({verdict.status}): {verdict.detail} {marks}".rstrip(),))
+        status = "note" if is_floor(verdict) else verdict.status
+        yield from _items((f"{verdict.relation} ({status}): {verdict.detail} {marks}".rstrip(),))
     if numbers:
         yield ""
         yield "Sources"

@@ -145,9 +145,9 @@ def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
     """The failures that go away with the one above: one on the same line, several below each other."""
     distinct = list(dict.fromkeys(titles))
     if len(distinct) == 1:
-        yield from page.labeled("Also", f"{distinct[0]} (fixing the problem above also fixes this)")
+        yield from page.labeled("Also", f"{distinct[0]} (fixing the problem above should fix this too)")
         return
-    yield from page.labeled("Also", "Fixing the problem above also fixes these:")
+    yield from page.labeled("Also", "Fixing the problem above should fix these too:")
     for title in distinct[:_NAMED]:
         yield from page.item(title)
     if len(distinct) > _NAMED:

@@ -222,17 +222,9 @@ IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os", "platform")
 
 def improvements(query: Query, choice: Choice) -> tuple[Alternative, ...]:
     """The single changes that would provide a newer version of a framework, and which."""
-    if not any(_could_be_newer(index, choice, query) for index in range(len(choice.builds))):
-        return ()
     parts = (part for part in parts_of(query.request) if part.option in IMPROVABLE)
     found = (_improvement(part, query, choice) for part in parts)
     return tuple(alternative for alternative in found if alternative is not None)
-
-
-def _could_be_newer(index: int, choice: Choice, query: Query) -> bool:
-    name, spec = query.request.frameworks[index].name, query.request.frameworks[index].spec
-    versions = (build.version for build in query.knowledge.build_set(name).builds)
-    return choice.builds[index].version < max(version for version in versions if spec is None or spec.holds(version))
 
 
 def _improvement(part: Part, query: Query, choice: Choice) -> Alternative | None:

@@ -13,28 +13,35 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
-from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.software import cudnn_rules_out
 from envkit.compat.tables import Tables
-from envkit.solver.companion_facts import companion_facts
-from envkit.solver.other_words import PYTORCH_FOR_CPU
 from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.software_notes import beside_of, notes_of
-from envkit.solver.toolkit_facts import toolkit_facts
 from envkit.tables.rows import FrameworkBuild, framework_title
 
 
 def background(request: Request, tables: Tables) -> tuple[str, ...]:
     """Sentences next to a plan or a refusal, each once."""
     frameworks = (one for framework in request.frameworks for one in _of(framework, request, tables))
-    return tuple(dict.fromkeys((*frameworks, *toolkit_facts(request, tables), *_without_gpu(request))))
+    return tuple(dict.fromkeys((*frameworks, *_of_toolkit(request, tables), *_without_gpu(request))))
+
+
+def _of_toolkit(request: Request, tables: Tables) -> Iterator[str]:
+    """What there is to say of a CUDA, which a request that names neither it nor a GPU nor a driver leaves open."""
+    if request.cuda is None and request.driver is None and not request.gpus:
+        return
+    from envkit.solver.toolkit_facts import toolkit_facts
+
+    yield from toolkit_facts(request, tables)
 
 
 def _without_gpu(request: Request) -> Iterator[str]:
     """Where the packages for the processor are, for a machine that has nothing else."""
     alone = request.no_gpu and not request.gpus and not request.container
     if alone and any(one.name == "pytorch" for one in request.frameworks):
+        from envkit.solver.other_words import PYTORCH_FOR_CPU
+
         yield f"CPU-only PyTorch packages have their own index: pip install torch --index-url {PYTORCH_FOR_CPU}"
 
 
@@ -68,11 +75,12 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
     every = [build for build in tables.builds(framework.name) if not (build.cpu_only or build.yanked)]
     if not every:
         return
+    newest = max(build.version for build in every)
     if request.platform == JETSON:  # whose packages are in no index
-        yield from companion_facts(framework, every, request)
+        yield from _notes_and_companions(framework, every, newest, request)
         return
     builds = tuple(builds_here(framework.name, request, tables))
-    one = _Subject(framework, builds, request, tables, max(build.version for build in every))
+    one = _Subject(framework, builds, request, tables, newest)
     yield from _of_release(one)
     yield from _for_cuda(one)
     yield from _for_cudnn(one)
@@ -86,7 +94,23 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
         from envkit.solver.wsl import wsl_notes
 
         yield from wsl_notes(request, one.wanted)
-    yield from companion_facts(framework, list(builds), request)
+    yield from _notes_and_companions(framework, list(builds), newest, request)
+
+
+def _notes_and_companions(
+    framework: FrameworkRequest, builds: list[FrameworkBuild], newest: Version, request: Request
+) -> Iterator[str]:
+    yield from notes_of(framework.name, _release_asked(framework, newest), beside_of(request, None))
+    if framework.spec is not None or framework.companions:
+        from envkit.solver.companion_facts import companion_facts
+
+        yield from companion_facts(framework, builds, request)
+
+
+def _release_asked(framework: FrameworkRequest, newest: Version) -> str:
+    """The release that notes are to be true of: the newest where none was asked for; '' for a range."""
+    asked = newest if framework.spec is None else framework.spec.exact
+    return f"=={asked}" if asked is not None else ""
 
 
 # ---- a release
@@ -203,6 +227,8 @@ def _for_python(one: _Subject) -> Iterator[str]:
 
 def _on_the_cpu(python: Version, one: _Subject) -> Iterator[str]:
     """The first release that the default index has for a Python, where none uses the GPU."""
+    from envkit.compat.package_wheels import has_wheel, wheels_of
+
     platform = WINDOWS if one.request.platform == WINDOWS else "linux"
     package = one.framework.name
     first = next(

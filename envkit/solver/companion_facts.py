@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from envkit.base.platforms import JETSON, WINDOWS
 from envkit.base.versions import Version, VersionSpec
-from envkit.compat.companion_builds import is_made_for
-from envkit.compat.package_breaks import first_unbroken
-from envkit.compat.package_wheels import has_wheel, wheels_of
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.solver.release_spans import releases_of
 from envkit.solver.request import Companion, FrameworkRequest, Request
@@ -31,7 +28,6 @@ def companion_facts(framework: FrameworkRequest, builds: list[FrameworkBuild], r
     releases = releases_of(wanted)
     package = _PACKAGES.get(framework.name)
     exact = framework.spec.exact if framework.spec is not None else None
-    yield from notes_of(framework.name, f"=={exact}" if exact is not None else "", beside_of(request, None))
     if package is not None and exact is not None and releases:
         yield from _made_for(framework.name, package, releases[-1], request)
     if framework.companions:
@@ -98,6 +94,8 @@ def _for_cuda(companion: Companion, request: Request) -> Iterator[str]:
     if cuda is None:
         return
     asked = Version.find(companion.release)
+    from envkit.compat.package_breaks import first_unbroken
+
     first = first_unbroken(companion.package, asked, "cuda", cuda)
     if first is not None:
         yield f"the first {companion.package} release for CUDA {cuda} is {first}"
@@ -109,6 +107,9 @@ def _others(row: PackagePair) -> list[str]:
 
 def wheel_facts(package: str, platform: str, architecture: str, python: Version | None) -> Iterator[str]:
     """The releases of a package that the default index has wheels of for a target; nothing where all have them."""
+    from envkit.compat.companion_builds import is_made_for
+    from envkit.compat.package_wheels import has_wheel, wheels_of
+
     rows = wheels_of(package)
     place = WINDOWS if platform == WINDOWS else "linux"
     held = [

@@ -93,8 +93,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     names = (title, title.partition(" for ")[0]) if len(parts) == 1 else ()
     named = next((name for name in names if reason.startswith(f"{name} ")), "")
     if len(wanted) > 1:
-        which = f", which {reason.removeprefix(f'{named} ')}" if named else f": {reason}"
-        reason = f"no build of {part_in_words(str(framework))} works. The closest is {title}{which}"
+        which = f" is {title}, which {reason.removeprefix(f'{named} ')}" if named else f", {title}, fails: {reason}"
+        reason = f"no build of {part_in_words(str(framework))} works. The closest{which}"
     elif not named:
         reason = f"{title}: {reason}"
     return Verdict(refusals[0].relation, "fail", reason, refusals[0].sources, parts if len(parts) > 1 else ())

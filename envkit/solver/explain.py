@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations, islice, product
 
 from envkit.base.versions import Version
-from envkit.compat.gpu import cuda_span
+from envkit.compat.gpu import cuda_span, oldest_cuda
 from envkit.compat.software import gpu_on_cudnn, needs_system_cuda, numpy_agree, title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import Candidate, candidates, kind
@@ -60,13 +60,17 @@ def _generations_apart(query: Query) -> Verdict:
     spans = []
     for gpu in query.request.gpus:
         first, last = cuda_span(gpu.compute_capability, tables)
-        since = "CUDA" if first == tables.toolkits[0].version.release(2) else f"CUDA {first} to"
+        if last is None:
+            spans.append(f"{gpu.called} is supported only by releases before {oldest_cuda(tables)}")
+            continue
+        since = "CUDA" if first == oldest_cuda(tables) else f"CUDA {first} to"
         spans.append(f"{gpu.called} is supported by {since} {last}" + (" and older" if since == "CUDA" else ""))
     sources = tables.toolkits[-1].sources
+    whom = {1: "it", 2: "both of them"}.get(len(spans), "all of them")
     return Verdict(
         "gpu-runs-cuda",
         "fail",
-        f"no CUDA release supports {'both' if len(spans) == 2 else 'all'} of them: {'; '.join(spans)}",
+        f"no CUDA release supports {whom}: {'; '.join(spans)}",
         sources,
     )
 

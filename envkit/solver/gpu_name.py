@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
-from envkit.solver.not_covered import unknown_gpu
+from envkit.solver.not_covered import refuse_old, unknown_gpu
 
 if TYPE_CHECKING:
     from envkit.compat.tables import GpuTables
@@ -36,6 +36,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
     """
     named = matrix.gpu_by_name(text)
     if named is not None:
+        refuse_old(named.compute_capability, text)
         return named
     models = _with_id(text, matrix) or [*matrix.gpus_by_name(text)] or _holding(_words(text), matrix.gpus)
     models = models or _without_asides(text, matrix.gpus)
@@ -102,20 +103,19 @@ def models_of(text: str, matrix: GpuTables) -> tuple[GpuModel, ...]:
     series = _SERIES.search(text)
     if series is not None:
         return _series(series[1], matrix)
-    by_piece = _by_piece(matrix)
-    words = _words(_plain(text)) or _words(text)
-    few: tuple[GpuModel, ...] = min((by_piece.get(piece, ()) for word in words for piece in word), key=len, default=())
-    return tuple(models_named(text, few))
+    pieces = [piece for word in _words(_plain(text)) or _words(text) for piece in word]
+    longest = max(pieces, key=len, default="")
+    return tuple(models_named(text, [row for name, row in _spelled(matrix) if longest and longest in name]))
 
 
 @cache
-def _by_piece(matrix: GpuTables) -> Mapping[str, tuple[GpuModel, ...]]:
-    """The models whose name holds a piece: a name is held against those with its rarest piece alone."""
-    found: dict[str, list[GpuModel]] = {}
-    for row in matrix.gpus:
-        for piece in dict.fromkeys(_pieces(row)):
-            found.setdefault(piece, []).append(row)
-    return {piece: tuple(rows) for piece, rows in found.items()}
+def _spelled(matrix: GpuTables) -> tuple[tuple[str, GpuModel], ...]:
+    """The models with their names as texts are held against them."""
+    return tuple((_spelled_out(row), row) for row in matrix.gpus)
+
+
+def _spelled_out(row: GpuModel) -> str:
+    return f"{row.name} {row.variant}".lower()
 
 
 @cache
@@ -159,7 +159,7 @@ def _words(text: str) -> list[Pieces]:
 
 
 def _pieces(row: GpuModel) -> Pieces:
-    return _pieces_of(f"{row.name} {row.variant}")
+    return _pieces_of(_spelled_out(row))
 
 
 @cache
@@ -169,7 +169,9 @@ def _pieces_of(name: str) -> Pieces:
 
 
 def _holding(words: list[Pieces], rows: Iterable[GpuModel]) -> list[GpuModel]:
-    return [row for row in rows if words and all(_stands_in(word, _pieces(row)) for word in words)]
+    every = [piece for word in words for piece in word]
+    near = (row for row in rows if every and all(piece in _spelled_out(row) for piece in every))
+    return [row for row in near if all(_stands_in(word, _pieces(row)) for word in words)]
 
 
 def _stands_in(word: Pieces, pieces: Pieces) -> bool:

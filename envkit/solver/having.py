@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from envkit._startup.records import replace
 from envkit.base.sentences import series
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.cuda_line import toolkits_of
 from envkit.compat.driver import first_branch_floor, reported_cuda
 from envkit.compat.software import some_version_meets, title_of
 from envkit.compat.tables import Tables
@@ -61,7 +62,7 @@ def _having(request: Request, matrix: Tables) -> Plan | NoPlan:
         return plan
     if isinstance(plan, NoPlan):
         told = f"{_why_not(plan, cuda, matrix)}, so {_reading(cuda, driver, other, request.cudnn)}"
-        return replace(other, warnings=(told, *other.warnings))
+        return replace(other, warnings=(told, *_of_extensions(cuda, other, matrix), *other.warnings))
     newer = all(new.version > old.version for new, old in zip(other.choice.builds, plan.choice.builds, strict=True))
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
         return plan
@@ -151,6 +152,21 @@ def _why_not(refusal: NoPlan, cuda: Version, matrix: Tables) -> str:
         return f"no package is built for CUDA {cuda}"
     reasons = "; ".join(conflict.detail for conflict in refusal.conflicts)
     return f"no package built for CUDA {cuda} is suitable ({reasons})"
+
+
+def _of_extensions(cuda: Version, plan: Plan, matrix: Tables) -> Iterator[str]:
+    """That the toolkit which is there does not compile what is added to a framework for another major CUDA version."""
+    own = plan.choice.cuda
+    if own is None or own.major == cuda.major:
+        return
+    rows = toolkits_of(own, matrix)
+    limit = rows[-1].gcc_max if rows else None
+    gcc = f" (and GCC {limit} or older)" if limit is not None else ""
+    names = series(title_of(build) for build in plan.choice.builds)
+    yield (
+        f"extensions for {names} are compiled with the nvcc of CUDA {own.release(2)}{gcc}: with nvcc {cuda}, the "
+        "build stops, or the import with undefined symbols"
+    )
 
 
 def _reading(cuda: Version, driver: Version, plan: Plan, cudnn: VersionSpec | None) -> str:

@@ -99,6 +99,24 @@ def _asked_cuda(request: Request) -> Iterator[str]:
         yield f"the driver of JetPack {major} is one for CUDA {row.cuda}: CUDA {asked} {does}"
 
 
+def _beyond_the_driver(request: Request) -> Conflict | None:
+    """That no JetPack for the boards has a driver for the CUDA that is asked for, and none has a package for it."""
+    asked = request.cuda.exact if request.cuda is not None else None
+    rows = [row for row in _releases(request) if row.cuda is not None]
+    if asked is None or not rows or rows[-1].jetpack.major >= _FIRST_WITH_COMPAT:
+        return None
+    newest = max(row.cuda.release(2) for row in rows if row.cuda is not None)
+    if newest >= asked.release(2):
+        return None
+    last = rows[-1].jetpack.major
+    detail = (
+        f"JetPack {last} is the last for this board, and its driver is one for CUDA {newest}: CUDA {asked} does not "
+        "run there"
+    )
+    boards = series(str(gpu) for gpu in request.gpus)
+    return Conflict((f"gpu {boards}", f"cuda {request.cuda}"), detail, rows[-1].sources)
+
+
 def _wheels(request: Request) -> Iterator[str]:
     """The wheels for boards of what is asked for, for the L4T of the boards; the newest of each where all will do."""
     majors = {row.l4t.major for row in _releases(request) if _has_cuda(row, request)}
@@ -205,6 +223,10 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
         gpu, verdict = refused
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
     images = _images(request) if request.container else ()
+    beyond = None if request.frameworks else _beyond_the_driver(request)
+    if beyond is not None:
+        told = (_FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
+        return NoPlan(request, (beyond,), warnings=told)
     notes = (*images, _FROM_JETPACK, *_asked_cuda(request), *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
     if request.frameworks:
         ways = (*other_ways(Query(request, knowledge)), *ways_of_companions(request))

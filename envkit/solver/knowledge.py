@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_line
+from envkit.compat.cuda_line import toolkits_by_line
 from envkit.compat.driver import DriverFloors, branch_of, compat_branches, driver_level, floors_of
 from envkit.compat.driver_gpu import first_driver_for_gpu, gpu_on_driver, last_branch_of, last_branch_reaches
 from envkit.compat.gpu import CodeMatch, best_match, code_match
@@ -49,10 +50,10 @@ class Knowledge:
             return self.toolkits_by_line.get(spec.line, ())
         return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
 
-    @cached_property
-    def toolkits_by_line(self) -> dict[tuple[int, ...], list[Toolkit]]:
+    @property
+    def toolkits_by_line(self) -> Mapping[tuple[int, ...], Sequence[Toolkit]]:
         """The toolkits by every release line that holds them."""
-        return by_line(self.tables.toolkits, lambda toolkit: toolkit.version)
+        return toolkits_by_line(self.tables)
 
     def floors(self, cuda: Version, platform: str) -> DriverFloors:
         """The driver floors of a CUDA version or release line."""
@@ -101,6 +102,11 @@ class Knowledge:
     def build_set(self, framework: str) -> BuildSet:
         """All of them."""
         return self._once(("builds", framework), lambda: BuildSet(chain.from_iterable(self.releases(framework))))
+
+    def has_newer(self, build: FrameworkBuild, spec: VersionSpec | None) -> bool:
+        """Whether there is a newer release of a build's framework within the versions asked for."""
+        releases = (one.version for one in self.build_set(build.framework).builds)
+        return any(one > build.version and (spec is None or spec.holds(one)) for one in releases)
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
@@ -242,8 +248,9 @@ class Knowledge:
 
     @cached_property
     def compute_capabilities(self) -> set[ComputeCapability]:
-        """Those of all GPUs in the data."""
-        return {gpu.compute_capability for gpu in self.tables.gpus}
+        """Those of all GPUs in the data that a framework was ever built for."""
+        every = {gpu.compute_capability for gpu in self.tables.gpus}
+        return {capability for capability in every if not capability.before_fermi}
 
     def last_branch(self, gpu: TargetGpu) -> int | None:
         """The last driver branch that supports a GPU; None while the newest one does or nothing is recorded."""

@@ -14,6 +14,7 @@ _EXAMPLE = regex(r"torch-\d\.\d\.\d\+cu\d{3}")
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from envkit.base.versions import ComputeCapability
     from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
     from envkit.tables.names import NotCovered
@@ -70,9 +71,8 @@ def _for_request(look: str, words: RequestWords) -> str:
 
 def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> RequestError:
     """The error for a GPU of this name, which is none of NVIDIA's or none of the known `names`."""
-    old = next(_rows("old-gpu", name), None)
-    if old is not None:
-        return RequestError(f"{option}: {name!r} is a GPU of {old.title}.", old.look)
+    if next(_rows("old-gpu", name), None) is not None:
+        return _too_old(name, option)
     row = next(_rows("gpu", name), None)
     if row is None:
         return RequestError.unknown_value(option, name, dict.fromkeys(names), "envkit matrix gpus")
@@ -81,6 +81,21 @@ def unknown_gpu(name: str, names: Iterable[str], option: str = "--gpu") -> Reque
     return RequestError(
         f"{option}: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
     )
+
+
+def refuse_old(capability: ComputeCapability, name: str) -> None:
+    """Raises RequestError for a GPU of the Tesla generation."""
+    if capability.before_fermi:
+        raise _too_old(name)
+
+
+def _too_old(name: str, option: str = "--gpu") -> RequestError:
+    """The error for a GPU that no build of a framework supports any more."""
+    from envkit.tables.loader import read
+    from envkit.tables.names import NotCovered
+
+    old = next(row for row in read(NotCovered) if row.kind == "old-gpu")
+    return RequestError(f"{option}: {name!r} is a GPU of {old.title}.", old.look)
 
 
 def refuse_cuda(spec: str) -> None:

@@ -52,6 +52,7 @@ def other_cudas(request: Request) -> tuple[str, ...]:
         row.way
         for row in read(OtherWay)
         if row.framework in asked
+        and row.versions  # what stands for every release is another package
         and rows_allowed(row.framework, f"=={asked[row.framework]}", [(row, VersionSpec.parse(row.versions))])
         and request.platform in row.platforms
         and request.architecture in row.architectures

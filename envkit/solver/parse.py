@@ -11,8 +11,6 @@ from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, narrowest
 from envkit.compat.software import some_version_meets
-from envkit.solver.not_covered import refuse_architecture, refuse_cuda, refuse_system, unknown_framework
-from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
 if TYPE_CHECKING:
@@ -35,17 +33,18 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     def spec(option: str, text: str | None, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
         return None if text is None else parse_known(option, text, versions())
 
-    if words.cuda is not None:
-        refuse_cuda(cuda_words(words.cuda))
+    cuda = words.cuda
+    if cuda is not None:
+        from envkit.solver.not_covered import refuse_cuda
+        from envkit.solver.other_words import cuda_words
+
+        cuda = cuda_words(cuda)
+        refuse_cuda(cuda)
     gpus = _gpus(words, matrix)
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
         frameworks=_merged(parse_framework(text, matrix, words) for text in words.frameworks),
-        cuda=spec(
-            "--cuda",
-            None if words.cuda is None else cuda_words(words.cuda),
-            lambda: (row.version for row in matrix.toolkits),
-        ),
+        cuda=spec("--cuda", cuda, lambda: (row.version for row in matrix.toolkits)),
         cudnn=spec("--cudnn", words.cudnn, lambda: (row.version for row in matrix.cudnns)),
         python=None if words.python is None else parse_python(words.python, matrix),
         os_id=os_id,
@@ -93,6 +92,8 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
     """The processor asked for, otherwise the one that a GPU is built onto. Raises RequestError where they differ."""
     if asked is not None and asked not in ARCHITECTURES:
+        from envkit.solver.not_covered import refuse_architecture
+
         refuse_architecture(asked, ARCHITECTURES)
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
@@ -119,6 +120,8 @@ def parse_known(option: str, text: str, versions: Iterable[Version]) -> VersionS
 
 def parse_python(text: str, matrix: Matrix) -> VersionSpec:
     """A Python version, of which `3.10.4` asks for the line 3.10. Raises RequestError for one that nobody makes."""
+    from envkit.solver.other_words import python_words
+
     spec = parse_spec("--python", python_words(text))
     lines = {row.python.release(2) for row in matrix.python_sources}
     exact = spec.exact
@@ -144,6 +147,7 @@ def parse_framework(text: str, matrix: Matrix, words: RequestWords | None = None
     framework = matrix.framework(match.group(1))
     if framework is None:
         from envkit.solver.companions import companion_words
+        from envkit.solver.not_covered import unknown_framework
         from envkit.solver.not_covered_facts import facts_of, torch_of
 
         words = words or RequestWords()
@@ -177,6 +181,8 @@ def parse_os(text: str, matrix: Matrix) -> str:
         return row.os_id
     if _ANY_WINDOWS.fullmatch(text.lower()):
         return WINDOWS
+    from envkit.solver.not_covered import refuse_system
+
     refuse_system(text)
     newest_first = [row.os_id for row in reversed(matrix.operating_systems)]
     known = [*newest_first, WINDOWS]
@@ -186,6 +192,8 @@ def parse_os(text: str, matrix: Matrix) -> str:
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
     from envkit.solver.gpu_name import is_model_number, model_of, models_of, named_so_far
+    from envkit.solver.not_covered import refuse_old
+    from envkit.solver.other_words import refuse_target
     from envkit.solver.target import target_gpu
 
     try:
@@ -194,6 +202,7 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
         pass
     else:
         refuse_target(capability, text)
+        refuse_old(capability, text)
         if capability.numbers in _capabilities(matrix) or not is_model_number(text, matrix):
             known = _on_record(capability, text, matrix)
             boards = [row for row in matrix.gpus if row.compute_capability == known]

@@ -9,7 +9,6 @@ from envkit.base.errors import RequestError
 from envkit.base.platforms import WINDOWS, WSL
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import rows_allowed
-from envkit.solver.other_words import cuda_words
 from envkit.solver.request import Request, RequestWords
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
@@ -81,7 +80,11 @@ def beside_words(words: RequestWords, torch: Version | None) -> Beside:
 
 def cuda_of(words: RequestWords) -> Version | None:
     """The CUDA that the words of a request name; None where they name none or a range."""
+    if words.cuda is None:
+        return None
+    from envkit.solver.other_words import cuda_words
+
     try:
-        return VersionSpec.parse(cuda_words(words.cuda or "")).exact
+        return VersionSpec.parse(cuda_words(words.cuda)).exact
     except (RequestError, ValueError):
         return None

@@ -7,15 +7,13 @@ from envkit.base.platforms import JETSON, WINDOWS, WSL
 from envkit.base.sentences import series
 from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
-from envkit.solver.alternatives import improvements, rescues
 from envkit.solver.assemble import assemble
-from envkit.solver.changes import under_wsl
 from envkit.solver.knowledge import knowledge_of
-from envkit.solver.model import Alternative, NoPlan, Plan
+from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.solver.search import Selection, select
-from envkit.solver.verdicts import verdicts, warnings
+from envkit.solver.verdicts import ended, verdicts, warnings
 
 HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else is known to work
 
@@ -47,6 +45,7 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:
+        from envkit.solver.alternatives import rescues
         from envkit.solver.conflicts import conflicts, rejected_by
         from envkit.solver.other_ways import other_cudas, other_ways
 
@@ -55,19 +54,29 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
             request,
             conflicts=conflicts(query),
             alternatives=tuple(offer for offer in rescues(query) if not (ways and offer.changes.keys() & HARDWARE)),
-            warnings=ways,
+            warnings=(*ways, *(note for one in request.frameworks for note in ended(one.name, matrix))),
             rejected=rejected_by(query),
         )
     if not request.needs_toolkit and _asks_the_system(selection, query):
         return resolve(replace(request, needs_toolkit=True), matrix)
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
-    better = improvements(query, choice)
+    better = _improvements(choice, query)
     if choice.toolkit is not None and (request.cuda is None) is bool(request.frameworks):
         from envkit.solver.supported import supported_instead
 
         better = (*supported_instead(query, choice, choice.toolkit), *better)
     return Plan(request, choice, judged, better, warnings(choice, query, judged))
+
+
+def _improvements(choice: Choice, query: Query) -> tuple[Alternative, ...]:
+    """What would provide a newer version of a framework, where there is one."""
+    pairs = zip(choice.builds, query.request.frameworks, strict=True)
+    if not any(query.knowledge.has_newer(build, asked.spec) for build, asked in pairs):
+        return ()
+    from envkit.solver.alternatives import improvements
+
+    return improvements(query, choice)
 
 
 def _asks_the_system(selection: Selection, query: Query) -> bool:
@@ -98,6 +107,8 @@ def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
     """The Linux inside Windows, where it has a plan."""
     if request.platform != WINDOWS:
         return ()
+    from envkit.solver.changes import under_wsl
+
     change = under_wsl(request)
     plan = resolve(change.request, matrix)
     if isinstance(plan, NoPlan):

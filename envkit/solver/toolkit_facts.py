@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.base.platforms import WINDOWS
+from envkit.base.platforms import JETSON, WINDOWS
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.compat.cuda_line import toolkits_of
 from envkit.compat.driver import branch_of, compat_branches, driver_floors, first_branch_floor
 from envkit.compat.gpu import ToolkitMatch, cuda_match, cuda_span, target_span
 from envkit.compat.tables import Tables
+from envkit.solver.later_boards import later_boards
 from envkit.solver.request import Request, TargetGpu
-from envkit.tables.codes import VisualStudio
-from envkit.tables.known_bases import ContainerGpus
 from envkit.tables.loader import read
 from envkit.tables.rows import Toolkit
 
@@ -23,6 +22,8 @@ def toolkit_facts(request: Request, tables: Tables) -> Iterator[str]:
     for gpu in request.gpus:
         yield from _compiling_for(gpu, request, tables)
     yield from _of_driver(request, tables)
+    for gpu in request.gpus:
+        yield from later_boards(gpu, request, tables)
     yield from _in_containers(request, tables)
     yield from _host_compilers(request, tables)
 
@@ -34,6 +35,8 @@ def _compiling_for(gpu: TargetGpu, request: Request, tables: Tables) -> Iterator
     """The first and last CUDA for a GPU, where the request is about a toolkit, or about one that does not do."""
     asked = request.cuda.exact if request.cuda is not None else None
     capability = gpu.compute_capability
+    if request.platform == JETSON:  # what its JetPack has counts
+        return
     if request.frameworks and (asked is None or cuda_match(capability, asked, tables) is ToolkitMatch.TARGET):
         return
     runs, targets = cuda_span(capability, tables), target_span(capability, tables)
@@ -58,9 +61,14 @@ def _of_driver(request: Request, tables: Tables) -> Iterator[str]:
     if asked is None or own is None or asked.line <= own.line:
         return
     if all(cuda_match(gpu.compute_capability, own, tables).runs is not False for gpu in request.gpus):
+        from envkit.compat.image_driver import image_admits
+
+        newest = toolkits_of(asked, tables)[-1:]
+        refused = any(image_admits(row.version, driver, request.gpus, tables) is False for row in newest if driver)
+        image = f"; an image for CUDA {asked.line} refuses it when a container starts" if refused else ""
         yield (
             f"driver {driver} is of the branch that came with CUDA {own}: images and packages for CUDA {own} run on it "
-            "without further conditions"
+            f"without further conditions{image}"
         )
 
 
@@ -71,6 +79,8 @@ def _in_containers(request: Request, tables: Tables) -> Iterator[str]:
     """The older driver branches that an image's cuda-compat takes, and the GPUs of NVIDIA's monthly containers."""
     if not request.container:
         return
+    from envkit.tables.known_bases import ContainerGpus
+
     for gpu in request.gpus:
         rows = [row for row in read(ContainerGpus) if gpu.compute_capability.numbers < row.lowest.numbers]
         if rows:
@@ -134,6 +144,8 @@ def _gcc(toolkit: Toolkit, tables: Tables) -> str:
 
 def _visual_studio(cuda: Version) -> str:
     """The years of Visual Studio that a CUDA compiles with, with the first CUDA that takes the next one."""
+    from envkit.tables.codes import VisualStudio
+
     rows = read(VisualStudio)
     row = next((row for row in rows if row.cuda_from <= cuda <= row.cuda_to), None)
     if row is None:

@@ -22,6 +22,7 @@ from envkit.compat.software import (
     toolkit_serves_build,
 )
 from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_os
+from envkit.compat.tables import Tables
 from envkit.compat.verdict import Verdict
 from envkit.solver.assemble import cudnn_pins
 from envkit.solver.model import Choice
@@ -29,7 +30,7 @@ from envkit.solver.query import Query
 from envkit.solver.request import Request, TargetGpu
 from envkit.solver.unjudged import unjudged
 from envkit.solver.wheel_files import companions_for
-from envkit.tables.loader import sources
+from envkit.tables.loader import source
 from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 
@@ -290,7 +291,7 @@ def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
 
 
 def _url(key: str) -> str:
-    return sources()[key].url
+    return source(key).url
 
 
 def _without_windows(choice: Choice, query: Query) -> Iterator[str]:
@@ -310,12 +311,16 @@ def _companions(choice: Choice, request: Request) -> Iterator[str]:
         yield from companion_warnings(choice, request)
 
 
+def ended(framework: str, tables: Tables) -> Iterator[str]:
+    """That a framework is no longer developed."""
+    row = tables.framework(framework)
+    if row is not None and row.archived:
+        yield f"{row.title} is no longer developed" + (f". {row.note}" if row.note else "")
+
+
 def _ended(choice: Choice, query: Query) -> Iterator[str]:
     for build in choice.builds:
-        framework = query.knowledge.tables.framework(build.framework)
-        if framework is not None and framework.archived:
-            note = f". {framework.note}" if framework.note else ""
-            yield f"{framework.title} is no longer developed{note}"
+        yield from ended(build.framework, query.knowledge.tables)
         image = choice.own_image(build)
         if build.package is None and (build.note or image):
             told = "; ".join(

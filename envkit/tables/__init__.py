@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from envkit.base.errors import DataError
 from envkit.base.versions import Version
-from envkit.tables.loader import DATA, Source, read, sources
+from envkit.tables.loader import DATA, Source, read, source
 from envkit.tables.rows import (
     CudnnRelease,
     DriverBranch,
@@ -61,10 +60,7 @@ class Matrix:
 
     def source(self, key: str) -> Source:
         """The source of this key. Raises DataError when there is none."""
-        known = sources(self._folder)
-        if key not in known:
-            raise DataError(f"sources.csv: no source {key!r}.")
-        return known[key]
+        return source(key, self._folder)
 
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:

@@ -36,7 +36,7 @@ HEADERS = {
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
     "newest_cuda": "newest CUDA", "oldest_gpu": "lowest CC", "multi_gpu": "multi-GPU", "pythons": "Python",
     "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
-    "visual_studio": "VS",
+    "visual_studio": "VS", "frameworks.title": "framework", "last_release": "latest release",
 }  # fmt: skip
 _NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
@@ -131,9 +131,9 @@ def listing(name: str, matrix: Matrix) -> Listing:
     return Listing(framework.name, f"{framework.title} builds", _BUILD_COLUMNS, matrix.builds(framework.name))
 
 
-def header_of(column: str) -> str:
-    """The word that is above a column for people."""
-    return HEADERS.get(column, column.replace("_", " "))
+def header_of(column: str, table: str = "") -> str:
+    """The word that is above a column for people; some are another one in one table."""
+    return HEADERS.get(f"{table}.{column}") or HEADERS.get(column, column.replace("_", " "))
 
 
 def column_of(table: Listing, word: str) -> str:
@@ -142,7 +142,7 @@ def column_of(table: Listing, word: str) -> str:
     Raises RequestError for another.
     """
     name = _plain(word)
-    printed = (column for column in (*table.default, *table.columns) if _plain(header_of(column)) == name)
+    printed = (column for column in (*table.default, *table.columns) if _plain(header_of(column, table.name)) == name)
     for candidate in (name, f"{name}s", *_OTHER_WORDS.get(name, ()), *printed):
         if candidate in table.columns:
             return candidate

@@ -27,7 +27,8 @@ class CompiledPackage:
     `repositories`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
     architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops.
     `on_index`: the default index has its source, and no wheel. `isolated`: its project asks every pip to build it in an
-    environment of its own. `tools`: what its setup needs where pip fetches nothing for the build.
+    environment of its own; `own_torch`: into which it brings the newest torch. `tools`: what its setup needs where pip
+    fetches nothing for the build.
     """
 
     package: str
@@ -36,6 +37,7 @@ class CompiledPackage:
     needs_nvcc: bool
     on_index: bool
     isolated: bool
+    own_torch: bool
     tools: tuple[str, ...]
     sources: tuple[str, ...]
 
@@ -246,12 +248,13 @@ class AskingPackage:
     """A package that provides others to every plain image, so that apt asks before it installs them.
 
     `first`: where nothing else was installed before, which may have brought them. `in_devel`: images for development
-    have it.
+    have it. `anywhere`: no image of any kind has all that it provides.
     """
 
     package: str
     first: bool
     in_devel: bool
+    anywhere: bool
     sources: tuple[str, ...]
 
 
@@ -290,13 +293,15 @@ class IndexLacks:
 class RetiredPackage:
     """A name of the default index under which there is no package to use: at all, or `since` a release of it.
 
-    It `stops` the build, or the program at its import.
+    It `stops` the build, or the program at its import. `older`: a pip that discards a release whose metadata it cannot
+    make goes on to an older one, which installs.
     """
 
     package: str
     since: Version | None
     because: str
     stops: str
+    older: bool
     instead: str | None
     sources: tuple[str, ...]
 

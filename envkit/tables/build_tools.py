@@ -22,6 +22,21 @@ class GpuCode:
     sources: tuple[str, ...]
 
 
+@table("image/cpu_sources.csv", "package")
+@record
+class CpuSource:
+    """A package without a wheel for GPUs on the default index, which is built for the CPU unless it is told otherwise.
+
+    `words`: the names of what tells it. `example`: how that is written.
+    """
+
+    package: str
+    repository: str
+    words: tuple[str, ...]
+    example: str
+    sources: tuple[str, ...]
+
+
 @table("image/gone_options.csv", "tool", "verbs", "option")
 @record
 class GoneOption:

@@ -42,10 +42,14 @@ def _or_unknown(parse: Callable[[str], Cell]) -> Callable[[str], Cell | None]:
     return lambda cell: parse(cell) if cell else None
 
 
+def _words(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split(SEPARATOR)) if cell else ()
+
+
 def _several(parse: Callable[[str], Cell]) -> Callable[[str], tuple[Cell, ...]]:
     @cache
     def split(cell: str) -> tuple[Cell, ...]:
-        return tuple(parse(part) for part in cell.split(SEPARATOR)) if cell else ()
+        return tuple([parse(part) for part in cell.split(SEPARATOR)]) if cell else ()
 
     return split
 
@@ -75,7 +79,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Version | None": _or_unknown(_version),
     "ComputeCapability": _capability,
     "ComputeCapability | None": _or_unknown(_capability),
-    "tuple[str, ...]": _several(text),
+    "tuple[str, ...]": _words,
     "tuple[str, ...] | None": _several_or_unknown(text),
     "tuple[int, ...]": _several(int),
     "tuple[int, ...] | None": _several_or_unknown(int),

@@ -192,10 +192,11 @@ class PythonFileRow:
 @table("installer_wheel_tags.csv", "tag")
 @record
 class WheelTagRow:
-    """A platform tag of wheels and the oldest glibc that they run on."""
+    """A platform tag of wheels, the oldest glibc that they run on, and the first pip that takes them."""
 
     tag: str
     glibc: Version
+    pip: Version
     sources: tuple[str, ...]
 
 

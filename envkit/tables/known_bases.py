@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
+from envkit.tables.known_images import framework_image, tag_row
 from envkit.tables.loader import read, table
 from envkit.tables.rows import FrameworkImage
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
 
 _MONTHLY = regex(r"nvcr\.io/nvidia/(?P<name>pytorch|tensorflow|tensorrt|tritonserver)")
 _MONTH = regex(r"\d\d\.\d\d(?=-|$)")
@@ -68,6 +73,25 @@ class WithoutLatest:
 
     repository: str
     sources: tuple[str, ...]
+
+
+@table("image/bare_names.csv", "name")
+@record
+class BareName:
+    """The name of an image of Docker Hub without its owner, which no image has, and the `repository` that is meant."""
+
+    name: str
+    repository: str
+    sources: tuple[str, ...]
+
+
+def with_owner(repository: str, tag: str, matrix: Matrix) -> BareName | None:
+    """The image that is meant by a name without its owner; None where the tag is not one of its own."""
+    row = next((one for one in read(BareName) if one.name == repository), None)
+    if row is None:
+        return None
+    known = framework_image(row.repository, tag, matrix) or tag_row(row.repository, tag, matrix)
+    return row if known is not None else None
 
 
 def told_by_scheme(repository: str, tag: str, known: FrameworkImage | None) -> FrameworkImage | None:

@@ -87,14 +87,28 @@ def read(
     return found
 
 
-def sources(folder: str | os.PathLike[str] = DATA) -> dict[str, Source]:
-    """Every source that a row may name, by its key."""
-    return _sources(os.fspath(folder))
+def source(key: str, folder: str | os.PathLike[str] = DATA) -> Source:
+    """The source of this key. Raises DataError when there is none."""
+    return _source(key, os.fspath(folder))
 
 
 @cache
-def _sources(folder: str) -> dict[str, Source]:
-    return {source.key: source for source in read(Source, folder=folder)}
+def _source(key: str, folder: str) -> Source:
+    line = _source_lines(folder).get(key)
+    if line is None:
+        raise DataError(f"{TABLES[Source].file}: no source {key!r}.")
+    (found,) = _sources_file(folder).parsed([*csv.reader([line])])
+    return found  # type: ignore[no-any-return]
+
+
+@cache
+def _source_lines(folder: str) -> dict[str, str]:
+    """The line of each source by its key: every table is held against the keys, and few sources are printed."""
+    return {line.partition(",")[0]: line for line in _sources_file(folder).lines()}
+
+
+def _sources_file(folder: str) -> _File:
+    return _File(TABLES[Source], Source, "", folder)
 
 
 @cache
@@ -113,15 +127,28 @@ class _File:
 
     def rows(self, holding: str) -> Iterator[Any]:
         """The rows, checked; with `holding`, those whose line holds that text."""
-        header, *lines = self._lines(holding)
-        self._require_header(header)
+        return self.parsed([*csv.reader(self.lines(holding, keepends=True))])  # a quoted cell may hold a line's end
+
+    def parsed(self, lines: list[list[str]]) -> Iterator[Any]:
+        """The rows of these lines, checked."""
         self._require_whole_lines(lines)
         # column by column: each distinct cell is parsed and checked once, however many rows hold it
+        header = self._form.columns
         columns = list(zip(*lines, strict=True)) or [()] * len(header)
         self._require_unique_keys(columns)
         types = types_of(self._kind)
         values = [self._values(column, types[column], cells) for column, cells in zip(header, columns, strict=True)]
         return self._made(zip(*values, strict=True))
+
+    def lines(self, holding: str = "", *, keepends: bool = False) -> list[str]:
+        """The lines below the header as they are written; with `holding`, those that hold that text."""
+        try:
+            content = file_bytes(os.path.join(self._folder, self._name)).decode("utf-8")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self._name}: cannot be read ({error}).", "Reinstall envkit.") from error
+        header, *lines = content.splitlines(keepends=keepends) or [""]
+        self._require_header(next(csv.reader([header]), []))
+        return [line for line in lines if holding in line] if holding else lines
 
     def _made(self, filled: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The rows, made without the checks of a call: the header has shown that each field has its value.
@@ -133,16 +160,6 @@ class _File:
             row = make(kind)
             row.__dict__.update(zip(names, values, strict=True))
             yield row
-
-    def _lines(self, holding: str) -> list[list[str]]:
-        try:
-            content = file_bytes(os.path.join(self._folder, self._name)).decode("utf-8")
-        except (OSError, ValueError) as error:
-            raise DataError(f"{self._name}: cannot be read ({error}).", "Reinstall envkit.") from error
-        lines = content.splitlines(keepends=True)  # a quoted cell may hold a line's end
-        if holding:
-            lines = [*lines[:1], *(line for line in lines[1:] if holding in line)]
-        return list(csv.reader(lines)) or [[]]
 
     def _require_header(self, header: list[str]) -> None:
         expected = self._form.columns
@@ -188,7 +205,7 @@ class _File:
     def _require_sources(self, keys: tuple[str, ...]) -> None:
         if not keys:
             raise ValueError("no source")
-        known = sources(self._folder)
+        known = _source_lines(self._folder)
         for key in keys:
             if key not in known:
                 raise ValueError(f"{key!r} is not in {TABLES[Source].file}")

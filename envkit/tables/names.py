@@ -32,6 +32,18 @@ class EmptiedPackage:
     sources: tuple[str, ...]
 
 
+@table("meta_packages.csv", "package", "since")
+@record
+class MetaPackage:
+    """A package that, from `since` on and `before` a release, only requires the same release of another."""
+
+    package: str
+    same_as: str
+    since: Version
+    before: Version | None
+    sources: tuple[str, ...]
+
+
 @table("free_threaded.csv", "python", "framework")
 @record
 class FreeThreaded:

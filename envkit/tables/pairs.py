@@ -20,6 +20,19 @@ class CondaBuild:
     sources: tuple[str, ...]
 
 
+@table("conda_companions.csv", "package", "version", "channel", "cuda")
+@record
+class CondaCompanion:
+    """A release of a package with GPU code of its own that a channel of conda has for a CUDA, on Linux x86_64."""
+
+    package: str
+    version: Version
+    channel: str
+    cuda: Version
+    pythons: tuple[Version, ...]
+    sources: tuple[str, ...]
+
+
 @table("conda_code.csv", "framework", "cuda")
 @record
 class CondaCode:
@@ -126,6 +139,16 @@ class PrebuiltWheels:
     sources: tuple[str, ...]
 
 
+@table("complete_lists.csv", "package")
+@record
+class CompleteLists:
+    """A package whose lists of wheels are on record with everything that they have of some of its releases."""
+
+    package: str
+    versions: str  # >=2.0.0
+    sources: tuple[str, ...]
+
+
 @table("package_indexes.csv", "package", "cuda")
 @record
 class PackageIndex:
@@ -133,6 +156,16 @@ class PackageIndex:
 
     package: str
     cuda: Version
+    index_url: str
+    sources: tuple[str, ...]
+
+
+@table("rocm_indexes.csv", "torch")
+@record
+class RocmIndex:
+    """The index of the builds for AMD's ROCm that a release line of PyTorch has, those for its newest ROCm."""
+
+    torch: Version
     index_url: str
     sources: tuple[str, ...]
 
@@ -164,7 +197,7 @@ class MisleadingPackage:
 @table("package_ends.csv", "package")
 @record
 class PackageEnd:
-    """A name that gets no more releases, where others of its project go on."""
+    """A name that gets no more releases."""
 
     package: str
     last: Version  # release line

@@ -26,16 +26,42 @@ class AbsentProgram:
     sources: tuple[str, ...]
 
 
-@table("image/old_pip_sources.csv", "os_id", "package")
+@table("image/package_managers.csv", "program")
+@record
+class PackageManager:
+    """A package manager, the families of distributions that have it, and words of what may bring it elsewhere."""
+
+    program: str
+    families: tuple[str, ...]
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@table("image/old_pip_sources.csv", "os_id", "package", "python")
 @record
 class OldPipSource:
     """Releases of which the pip of a distribution takes the source, where others take a wheel, and why that stops."""
 
     os_id: str
     package: str
+    python: str  # the major version whose pip does; blank: of both
     versions: str  # blank: the newest one alone
+    takes: str  # the package that it requires and that is taken as a source; blank: itself
+    unless: tuple[str, ...]  # words of packages that bring what is taken, or libraries that its source needs
+    needs: tuple[str, ...]  # packages of pip that its source needs
     pip: Version
-    because: str
+    because: str  # blank where another is taken, whose row says it
+    sources: tuple[str, ...]
+
+
+@table("image/old_pip_wheels.csv", "package", "since")
+@record
+class OldPipWheel:
+    """The release since which a package without sources has wheels of a platform tag, or of later ones, alone."""
+
+    package: str
+    since: Version
+    tag: str
     sources: tuple[str, ...]
 
 

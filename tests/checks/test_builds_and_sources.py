@@ -57,7 +57,7 @@ def test_each_case_gets_its_verdict(case: Case) -> None:
     [
         ("build-isolation-hides-torch", "setuptools wheel ninja"),
         ("build-out-of-memory", "MAX_JOBS=2"),
-        ("glibc-newer-than-toolkit", "envkit install --cuda 13.0"),
+        ("glibc-newer-than-toolkit", "envkit install --cuda 13.2"),
         ("conda-sees-no-gpu", "CONDA_OVERRIDE_CUDA="),
         ("package-index-wrong", "envkit resolve --framework pytorch"),
         ("onnxruntime-two-packages", "onnxruntime-gpu==1.20.0"),

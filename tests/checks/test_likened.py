@@ -17,7 +17,7 @@ from envkit.checks.engine.runner import run_checks
 from envkit.documents.doctor import doctor_json
 from envkit.documents.verdict import verdict
 from envkit.ingest import parse_text
-from envkit.ingest.likeness import Known
+from envkit.ingest.likeness import CAUSES, Known
 from envkit.ingest.sources import from_text
 from envkit.model import READS_LIKE, Environment
 from envkit.render.text import doctor_text
@@ -27,7 +27,7 @@ CAUSE = "power-supply-overloaded"
 OTHER = "thermal-throttle"
 TABLE = "\n".join(
     (
-        f"causes\tnone\t{CAUSE}\t{OTHER}",
+        f"{CAUSES}\tnone\t{CAUSE}\t{OTHER}",
         *(f"{term}\t4000\t1:900" for term in ("purple", "purple fan", "whirl")),
         "fan\t4000\t1:900,2:800",
         "amber\t4000\t1:900,2:860",

@@ -26,9 +26,12 @@ OWN_ERRORS = {
     "dcgm-not-reachable": "Error: Unable to connect to host engine. Host engine connection invalid/disconnected.\n",
     "half-precision-nan": "NansException: A tensor with all NaNs was produced in Unet.\n",
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
+    "gpu-not-requested": "Training takes 48 hours. GPU available: True, used: False\n",
 }
 FAULTS = {
     "service-before-driver": "After a reboot ollama runs on the CPU; if I restart it by hand, it is on the GPU.\n",
+    "model-larger-than-gpu": "load_model: CUDA out of memory. GPU 0 has a total capacity of 14.58 GiB of which 1 GiB "
+    "is free. Of the allocated memory 13.32 GiB is allocated by PyTorch\n",
     "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
     "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
@@ -67,6 +70,15 @@ FAULTS = {
     "path-not-ascii": 'catastrophic error: cannot open source file "C:\\Users\\Zoë\\AppData\\Local\\Temp\\a.cu"\n',
     "nix-without-driver": "h264_nvenc of nixpkgs on Ubuntu: Cannot load libcuda.so.1\n",
     "container-runtime-older-than-docker": "error adding seccomp filter rule for syscall clone3: permission denied\n",
+    "venv-broken": "No Python at 'C:\\Users\\admin\\anaconda3\\python.exe'\n",
+    "clocks-held-low": "The GPU in my notebook is stuck at 25W under load, llama.cpp is slow\n",
+    "laptop-gpu-switch-hangs": "My laptop: with the card off by bbswitch, the second lspci freezes it\n",
+    "tensorrt-plugin-missing": "getPluginCreator could not find plugin BatchedNMS_TRT version 1\n",
+    "prebuilt-wheel-missing": "There is no flash-attn wheel for torch 2.8, pip compiles it for hours\n",
+    "gdrcopy-unusable": "gdr_open error: Is gdrdrv driver installed and loaded?\n",
+    "wsl-pinned-memory-short": "WSL2: CUDA error: out of memory; with pin_memory=False it works\n",
+    "wsl-gpu-support-faulty": "WSL 2: CUDA error: all CUDA-capable devices are busy or unavailable\n",
+    "nccl-too-old-for-gpu": "ncclMaxSharedMem 82240 exceeds device/fn maxSharedMem 79856; invalid argument\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",
 }
 CASES = (

@@ -187,7 +187,7 @@ def test_the_folder_of_the_wheels_is_that_of_the_program_s_own_python() -> None:
         ),
         ("25/b25-21", "build-tools-missing", "python -m pip install ninja"),
         ("24/b24-19", "libcudart-missing", "export CUDA_HOME=/usr/local/cuda-11.8"),
-        ("24/b24-38", "compiler-too-old", "envkit install --cuda 10.2.89 --run"),
+        ("24/b24-38", "compiler-too-old", "envkit install --cuda 10.2.89 --run --accept-unverified"),
         ("26/b26-05", "cpu-only-wheel", "mamba install -c conda-forge 'pytorch=*=cuda*' 'torchvision=*=cuda*'"),
         ("24/b24-40", "docker-no-nvidia-runtime", "winget upgrade --id Docker.DockerDesktop"),
     ],

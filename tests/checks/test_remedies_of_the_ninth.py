@@ -8,13 +8,8 @@ from envkit.checks.engine.registry import all_checks
 from envkit.tables.drivers import DriverKernel
 from envkit.tables.findings import ReleaseFix, RemedyStep, Signature
 from envkit.tables.loader import read
+from tests.checks.fix_said import assert_fix
 from tests.checks.remedies_given import REPORTS
-from tests.checks.test_remedies_suited import told
-
-
-def _said(text: str, check: str) -> str:
-    given = told(text, check)
-    return "\n".join((given.advice, *given.commands))
 
 
 @pytest.mark.parametrize(
@@ -68,9 +63,7 @@ def _said(text: str, check: str) -> str:
     ],
 )
 def test_the_fix_is_whole(report: str, check: str, parts: list[str], without: list[str]) -> None:
-    said = _said((REPORTS / f"batch-{report}.txt").read_text("utf-8"), check)
-    assert [part for part in parts if part not in said] == []
-    assert [part for part in without if part in said] == []
+    assert_fix((REPORTS / f"batch-{report}.txt").read_text("utf-8"), check, parts, without)
 
 
 _FAILED = (
@@ -143,9 +136,7 @@ _SHM = "NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12 to 9637892 bytes, e
     ],
 )
 def test_what_is_near(text: str, check: str, parts: list[str], without: list[str]) -> None:
-    said = _said(text, check)
-    assert [part for part in parts if part not in said] == [], said
-    assert [part for part in without if part in said] == [], said
+    assert_fix(text, check, parts, without)
 
 
 def test_a_detail_in_the_same_line_proves_nothing() -> None:

@@ -44,7 +44,7 @@ from tests.checks.test_remedies_suited import told
         ("29/b29-45", "driver-too-old-for-runtime", ["nvidia.com/drivers", "no CUDA toolkit"], ["pip install"]),
         ("29/b29-47", "cuda-visible-devices-invalid", ["sed -i.bak", "own code"], ["export"]),
         ("30/b30-38", "cuda-visible-devices-invalid", ["findstr", "own code"], ["sed"]),
-        ("30/b30-12", "tf-cannot-dlopen", ["--cuda 11.2.2 --cudnn 8"], []),
+        ("30/b30-12", "tf-cannot-dlopen", ["$CONDA_PREFIX/lib"], ["envkit install"]),
         ("28/b28-35", "driver-capabilities-missing", ["nvliblist.conf"], ["docker run"]),
         ("28/b28-19", "peermem-not-loaded", ["nv_peer_mem"], ["modprobe nvidia-peermem"]),
         ("26/b26-28", "driver-dropped-gpu", ["install -y nvidia-340"], ["nvidia-driver-340"]),

@@ -184,7 +184,7 @@ def test_both_extensions_are_replaced() -> None:
 
 
 def test_make_gets_fewer_jobs_and_pip_a_variable() -> None:
-    assert remedy_of(f"$ make -j\n{KILLED}", "build-out-of-memory")[1] == "make -j2"
+    assert remedy_of(f"$ make -j\n{KILLED}", "build-out-of-memory")[1] == "make -j1"
     assert "MAX_JOBS" in remedy_of(f"$ pip install flash-attn\n{KILLED}", "build-out-of-memory")[1]
 
 

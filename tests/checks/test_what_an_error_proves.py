@@ -81,7 +81,8 @@ def test_two_commands_replace_and_one_refuses(tmp_path: Path) -> None:
 def test_the_extra_that_brings_cuda(tmp_path: Path) -> None:
     words = ("check", "requirements.txt", "--python", "3.10", "--os", "ubuntu22.04", "--driver", "535.183.01")
     (tmp_path / "requirements.txt").write_text("tensorflow==2.15.0\n")
-    assert "or request tensorflow[and-cuda]==2.15.1, which installs them as wheels" in _envkit(tmp_path, *words)
+    said = _envkit(tmp_path, *words)
+    assert "or replace tensorflow==2.15.0 with tensorflow[and-cuda]==2.15.1, which installs them as wheels" in said
     (tmp_path / "requirements.txt").write_text("tensorflow==2.10.0\n")  # no release of that line has the extra
     assert "and-cuda" not in _envkit(tmp_path, *words)
 

@@ -71,11 +71,11 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 30),
-        (["recommend"], 79),
-        (["resolve", "--framework", "pytorch"], 122),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 154),
-        (["dockerfile", "--framework", "tensorflow"], 158),
-        (["explain", "no-gpu-on-pci"], 84),
+        (["recommend"], 80),
+        (["resolve", "--framework", "pytorch"], 126),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 156),
+        (["dockerfile", "--framework", "tensorflow"], 159),
+        (["explain", "no-gpu-on-pci"], 87),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

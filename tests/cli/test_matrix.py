@@ -75,7 +75,7 @@ def test_sorting_downwards() -> None:
 
 def test_markdown() -> None:
     ran = envkit("matrix", "frameworks", "--archived", "y", "--format", "markdown", "--columns", "name,note")
-    assert ran.stdout.splitlines()[0] == "| name | note | source |"
+    assert ran.stdout.splitlines()[0] == "| name | note | sources |"
     assert "| mxnet |" in ran.stdout
 
 

@@ -21,7 +21,9 @@ def python(source: str) -> str:
 
 def test_click_leaves_the_parser_of_python_unread() -> None:
     assert (
-        python(LOAD + "import click\nprint(sorted({'ast', 'dis', 'tokenize', 'platform'} & set(sys.modules)))")
+        python(
+            LOAD + "import click\nprint(sorted({'ast', 'dis', 'tokenize', 'platform', 'locale'} & set(sys.modules)))"
+        )
         == "[]\n"
     )
 
@@ -31,6 +33,11 @@ def test_a_deferred_module_is_read_when_something_of_it_is_used() -> None:
         "import inspect\nprint(inspect.signature(lambda a, b=1: 0), inspect.isfunction(print), 'ast' in sys.modules)"
     )
     assert python(LOAD + asked) == "(a, b=1) False True\n"
+    assert python(LOAD + "from gettext import gettext, ngettext\nprint(gettext('a'), ngettext('a', 'b', 2))") == "a b\n"
+    assert (
+        python(LOAD + "import gettext\nprint(gettext.find('no-such-catalog'), 'locale' in sys.modules)")
+        == "None True\n"
+    )
     assert python(LOAD + "from inspect import cleandoc, Parameter\nprint(Parameter.empty.__name__)") == "_empty\n"
 
 

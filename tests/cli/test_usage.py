@@ -337,7 +337,7 @@ def test_every_kind_of_command_has_options_of_one_value() -> None:
     done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == (
-        "envkit resolve: --cuda was given more than once. Use it once. Run `envkit resolve --help` to list the options."
+        "envkit: --cuda was given more than once. Use it once. Run `envkit resolve --help` to list the options."
     )
 
 

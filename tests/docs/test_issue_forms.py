@@ -118,6 +118,9 @@ NO_COMPLAINT = (
     "jetson-container-of-other-release-fourteenth-jetson-image-r35-on-r36",
 )
 EVERY = [case for case in cases() if case.name not in NO_COMPLAINT]
+FIELDS = ("error", "more")  # where a text is pasted
+FEW = [(case, field) for case in EVERY[::20] for field in FIELDS]
+IN_TURN = [(case, FIELDS[number % len(FIELDS)]) for number, case in enumerate(EVERY)]
 
 
 def form(name: str) -> dict[str, Any]:
@@ -151,8 +154,9 @@ def test_a_form_has_what_github_asks_for(path: Path) -> None:
     assert len({item["id"] for item in fields}) == len({item["attributes"]["label"] for item in fields}) == len(fields)
 
 
-@pytest.mark.parametrize("field", ["error", "more"])
-@pytest.mark.parametrize("case", [*EVERY[::20], *(pytest.param(c, marks=pytest.mark.thorough) for c in EVERY)])
+@pytest.mark.parametrize(
+    ("case", "field"), [*FEW, *(pytest.param(*one, marks=pytest.mark.thorough) for one in IN_TURN)]
+)
 def test_an_issue_is_read_like_the_text_in_it(case: Case, field: str) -> None:
     issue = filled("diagnosis.yml", {field: case.text, "answer": "No problems found", "truth": "I do not know"})
     assert first_fail(parse_text(issue)) == case.fail

@@ -65,6 +65,7 @@ def test_many_gpus_take_a_time_that_grows_with_them_alone(place: str, name: str)
     assert _slow_at(place, name) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", ["79", "{0}"], ids=["one code", "many codes"])
 def test_many_errors_of_the_driver_take_a_time_that_grows_with_them_alone(code: str) -> None:
     line = "[ {0}.000000] NVRM: Xid (PCI:{0:04x}:{1:02x}:00): " + code + ", pid={0}, name=python3, GPU\n"

@@ -22,7 +22,7 @@ from envkit.solver.request import Request
 from envkit.tables import Matrix
 
 FOLDER = Path(__file__).with_name("public")
-SETS = ("first", "a", "b", "c", "m", "d", "e", "f", "g", "h", "i", "j", "k", "n", "l", "o", "p", "r", "q")
+SETS = ("first", *"abcmdefghijknloprqstuvw")
 _ASKED = ("fail", "warn")
 _OF_THE_BASE = "image.base-"
 

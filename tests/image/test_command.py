@@ -107,6 +107,12 @@ def test_check_of_what_cannot_be_read(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(EnvkitError, match="not text"):
         run("--check", str(binary), "--target", "any")
+    for encoding in ("utf-16", "utf-32"):  # as the > of PowerShell writes it; Docker refuses its first word
+        binary.write_bytes("FROM python:3.12\n".encode(encoding))
+        with pytest.raises(EnvkitError, match=rf"is {encoding.upper()} text, which Docker cannot read. Save it as"):
+            run("--check", str(binary), "--target", "any")
+    binary.write_bytes("FROM python:3.12\n".encode("utf-8-sig"))
+    assert run("--check", str(binary), "--target", "any").stdout
     binary.write_bytes(b"FROM python:3.12\n" + b"#" * 1_000_000)
     with pytest.raises(EnvkitError, match="larger than 1 MB"):
         run("--check", str(binary), "--target", "any")

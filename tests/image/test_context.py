@@ -83,6 +83,96 @@ def test_an_environment_that_says_too_little_is_not_read(
     assert "image.list-unread" in answer(capsys, "--check", str(file), "--context", str(tmp_path))
 
 
+COPIED = {
+    "a file": "COPY gone.txt /app/",
+    "one of several": "COPY here.txt gone.txt /app/",
+    "a folder": "ADD folder/gone/ /app/",
+    "an array": 'COPY ["gone.txt", "/app/"]',
+    "above the context": "COPY ../gone.txt /app/",
+    "from the root": "COPY --chown=1000 /gone.txt /app/",
+    "of a stage that is needed": "COPY --from=made / /x\nFROM plain\nCOPY gone.txt /app/",
+}
+NOT_MISSED = {
+    "a file": "COPY here.txt /here.txt ./folder/inner.txt ../here.txt /app/",
+    "a folder": "COPY folder /app/folder\nCOPY . /app",
+    "an array": 'COPY ["a name.txt", "/app/"]',
+    "a wildcard": "COPY gone*.txt gone[1].txt /app/",
+    "a variable": "ARG NAME=gone.txt\nCOPY $NAME ${NAME} /app/",
+    "another stage": "COPY --from=made gone.txt /app/",
+    "an address": "ADD https://a.example/gone.txt git@github.com:a/b.git /app/",
+    "a heredoc": "COPY <<gone.txt /app/\ntext\ngone.txt",
+    "when another image is built": "ONBUILD COPY gone.txt /app/",
+    "a link": "COPY link.txt linked/gone.txt /app/",
+}
+IGNORES = [
+    ("here.txt", True),
+    ("*.txt\n", True),
+    ("*", True),
+    ("**/here.*", True),
+    ("# here.txt\n/folder", False),
+    ("*\n!here.txt", False),
+    ("!here.txt\n*", True),
+    ("folder/*.txt", False),
+    ("her[e].txt", False),
+]
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Path:
+    folder = tmp_path / "context"
+    (folder / "folder").mkdir(parents=True)
+    for name in ("here.txt", "a name.txt", "folder/inner.txt"):
+        (folder / name).write_text("")
+    (folder / "link.txt").symlink_to("nowhere")
+    (folder / "linked").symlink_to(tmp_path)
+    return folder
+
+
+def missing(context: Path, steps: str, capsys: pytest.CaptureFixture[str], *, named: bool = True) -> bool:
+    file = context / "Dockerfile"
+    file.write_text(f"FROM ubuntu:24.04 AS plain\nFROM ubuntu:24.04 AS made\nFROM ubuntu:24.04\n{steps}\n")
+    return "[image.list-missing]" in answer(capsys, "--check", str(file), *(["--context", str(context)] * named))
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_what_the_context_lacks_is_told(name: str, context: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert missing(context, COPIED[name], capsys)
+    assert not missing(context, COPIED[name], capsys, named=False), "another context may have it"
+
+
+@pytest.mark.parametrize("name", NOT_MISSED)
+def test_what_may_be_there_is_not_missed(name: str, context: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not missing(context, NOT_MISSED[name], capsys)
+
+
+def test_a_stage_that_is_left_out_copies_nothing(context: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not missing(context, "COPY gone.txt /app/\nFROM ubuntu:24.04", capsys)
+
+
+@pytest.mark.parametrize(("ignore", "told"), IGNORES)
+def test_what_is_ignored_is_not_sent(
+    ignore: str, told: bool, context: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (context / ".dockerignore").write_text(ignore)
+    assert missing(context, "COPY here.txt /app/", capsys) is told
+
+
+def test_a_folder_of_which_something_comes_back_is_there(context: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (context / ".dockerignore").write_text("folder\n")
+    assert missing(context, "COPY folder /app/", capsys)
+    (context / ".dockerignore").write_text("folder\n!folder/inner.txt\n")
+    assert not missing(context, "COPY folder /app/", capsys)
+    (context / ".dockerignore").write_text("folder/**\n")
+    assert not missing(context, "COPY folder /app/", capsys)
+
+
+def test_the_list_of_one_dockerfile_comes_first(context: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (context / ".dockerignore").write_text("here.txt\n")
+    (context / "Dockerfile.dockerignore").write_text("folder\n")
+    assert not missing(context, "COPY here.txt /app/", capsys)
+    assert missing(context, "COPY folder/inner.txt /app/", capsys)
+
+
 @pytest.mark.parametrize(
     ("words", "told", "status"),
     [

@@ -174,7 +174,8 @@ def test_a_certain_repair(text: str, parts: tuple[str, ...]) -> None:
             id="a release without a wheel for the Pythons of torch",
         ),
         pytest.param(
-            f"{_XENIAL}RUN pip3 install tensorflow-gpu\n", id="a Python without a TensorFlow that brings CUDA"
+            f"{_XENIAL}RUN pip3 install --upgrade 'pip<21' && pip3 install tensorflow-gpu\n",
+            id="a Python without a TensorFlow that brings CUDA",
         ),
         pytest.param(
             f"FROM ubuntu:18.04\n{_APT}software-properties-common\nRUN add-apt-repository -y ppa:deadsnakes/ppa\n"

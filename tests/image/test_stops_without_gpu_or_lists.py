@@ -57,6 +57,20 @@ GPU = {
     "a Jetson's image": "FROM nvcr.io/nvidia/l4t-pytorch:r35.1.0-pth1.11-py3\nRUN " + ASSERT,
     "looked for": f"{TORCH}RUN which nvidia-smi || true\nRUN echo nvidia-smi",
     "a stand-in": f"{TORCH}COPY fake /usr/bin/nvidia-smi\nRUN nvidia-smi",
+    "a module without parameters": f'{TORCH}RUN python3 -c "import torch; torch.nn.ReLU().cuda()"',
+    "on the CPU": f"{TORCH}RUN python3 -c \"import torch; torch.zeros(1).to('cpu')\"",
+    "only named": f"{TORCH}RUN python3 -c \"import torch; torch.device('cuda')\"",
+    "printed as text": f"{TORCH}RUN python3 -c \"print('torch.zeros(1).cuda()')\"",
+    "used where there is one": f"{TORCH}RUN python3 -c 'import torch; "
+    "torch.cuda.is_available() and torch.rand(1).cuda()'",
+    "chosen": f'{TORCH}RUN python3 -c "import torch; '
+    "torch.rand(1, device='cuda' if torch.cuda.is_available() else 'cpu')\"",
+    "left before": f"{TORCH}RUN python3 -c 'import sys, torch; "
+    "torch.cuda.is_available() or sys.exit(); torch.rand(1).cuda()'",
+    "in a function": f"{TORCH}RUN python3 -c 'import torch; f = lambda: torch.rand(1).cuda()'",
+    "another torch": f"{TORCH}RUN python3 -c 'from mine import torch; torch.rand(1).cuda()'",
+    "any device of JAX": f"{TORCH}RUN python3 -c \"import jax; print(jax.devices(), jax.devices('cpu'))\"",
+    "use that may fail": f"{TORCH}RUN python3 -c 'import torch; torch.rand(1).cuda()' || true",
     "a stage left out": f"FROM ubuntu:22.04 AS a\nRUN nvidia-smi\n{TORCH}RUN pip list",
 }
 NO_GPU = {
@@ -66,6 +80,14 @@ NO_GPU = {
     "counted": f"{TORCH}RUN pip list && python -c 'import torch; assert torch.cuda.device_count() > 0'",
     "TensorFlow": "FROM tensorflow/tensorflow:2.15.0-gpu\n"
     "RUN python -c \"import tensorflow as tf; assert tf.config.list_physical_devices('GPU')\"",
+    "moved": f'{TORCH}RUN python3 -c "import torch; torch.zeros(1).cuda()"',
+    "moved by name": f"{TORCH}RUN python3 -c \"import torch as t; x = t.rand(2); print(x.half().to('cuda:0'))\"",
+    "moved by a device": f"{TORCH}RUN python3 -c \"import torch; torch.ones(3).to(device=torch.device('cuda'))\"",
+    "made there": f"{TORCH}RUN python3 -c \"import torch; x = torch.ones(3, device='cuda')\"",
+    "asked for its name": f'{TORCH}RUN python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
+    "JAX": "FROM python:3.11\nRUN python -c \"import jax; assert jax.devices('gpu')\"",
+    "JAX by keyword": "FROM python:3.11\nRUN python -c \"import jax; print(len(jax.devices(backend='cuda')))\"",
+    "the backend of JAX": "FROM python:3.11\nRUN python -c \"import jax; assert jax.default_backend() == 'gpu'\"",
     "exec form": f'{TORCH}RUN ["nvidia-smi", "-L"]',
     "any base": "FROM python:3.12\nRUN nvidia-smi",
 }

@@ -35,6 +35,7 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 60, break_long_words=False, break_on_hyphens=False)
 
 
+@pytest.mark.thorough
 def test_every_signature_finds_its_example_after_a_line_wrap() -> None:
     found = {one.signature: ids(f"12:00 start\n{_wrapped(one.example)}\nend") for one in ONE_LINE}
     assert [signature for signature, those in found.items() if signature not in those] == []

@@ -22,13 +22,11 @@ def test_a_text_yields_its_facts_and_messages(case: Case) -> None:
     document = to_json(environment)
     assert tuple(dict.fromkeys(_known(environment))) == case.signatures
     assert {path: told(document, path) for path, _ in case.facts} == dict(case.facts)
+    _say_their_lines(environment, case.text.count("\n") + 1)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_fact_says_its_line_and_format(case: Case) -> None:
-    environment = parse_text(case.text)
-    lines = case.text.count("\n") + 1
+def _say_their_lines(environment: Environment, lines: int) -> None:
+    """Every fact says the line that it was read from."""
     for section in (environment.system, environment.kernel, environment.driver, environment.containers):
         for name in type(section).__dataclass_fields__:
             observed = getattr(section, name)

@@ -199,6 +199,8 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.dockerfile.repairs_base._uses": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs_names.instruction_apart": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs_names.name_replaced": lambda: iter(()),  # the same
+    "envkit.dockerfile.repairs._without_driver": lambda: iter(()),  # the same, a name that stands in the file
+    "envkit.dockerfile.repairs_words._completed": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs_words._declares": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs_words.companion_bounded": lambda: iter(()),  # the same
     "envkit.dockerfile.repairs_words.switch_renamed": lambda: iter(()),  # the same

@@ -115,6 +115,7 @@ def test_no_pattern_is_slow_on_all_its_parts(share: int) -> None:
     assert slow(due(patterns(), date.today())[share::SHARES], THOROUGH) == []
 
 
+@pytest.mark.thorough
 def test_a_pattern_is_due_until_it_is_on_record_and_then_every_eighth_day() -> None:
     days = [date(2026, 1, 1 + day) for day in range(DAYS)]
     new = Pattern("here", "a new (?:one)?")

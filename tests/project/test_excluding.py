@@ -20,6 +20,8 @@ TOLD = {
     ),
     "ONNX Runtime for CPU and GPU": ("requirements", "onnxruntime\nonnxruntime-gpu==1.18.0\n", "both install"),
     "two pins": ("requirements", "torch==2.0.1\ntorch==2.1.0\n", "torch==2.1.0 is requested, and torch==2.0.1"),
+    "bounds apart": ("requirements", "numpy>=2.0,<1.9\n", "no version of numpy can meet >=2.0,<1.9"),
+    "bounds of a framework apart": ("requirements", "torch>=2.4,<2.3\n", "no version of torch can meet >=2.4,<2.3"),
     "a Python too wide, Poetry": ("pyproject.toml", POETRY.format("^3.8", "2.6.0"), "Python 3.9 or newer"),
     "a Python too wide, PEP 621": ("pyproject.toml", PEP_621.format(">=3.8", "==2.6.0"), "allows Python 3.8"),
 }
@@ -29,6 +31,8 @@ NOTHING = {
         "requirements",
         "onnxruntime; sys_platform == 'darwin'\nonnxruntime-gpu==1.18.0; sys_platform == 'linux'\n",
     ),
+    "bounds of one release": ("requirements", "numpy>=1.26,<=1.26\n"),
+    "one of two ranges": ("pyproject.toml", POETRY.format("^3.9", ">=2.6,<2.7 || >=2.4,<2.5")),
     "the same pin twice": ("requirements", "torch==2.1.0\ntorch==2.1.0\n"),
     "pins by the Python": (
         "requirements",

@@ -21,7 +21,7 @@ from tests.fakes.machines import load_machine, machine_names
         ("gpus[0].ecc_uncorrectable", "GPU 0 uncorrectable ECC errors"),
         ("GPU 0000:01:00.0 pcie_replays", "GPU 0000:01:00.0 PCIe replays"),
         ("pci_gpus[0000:01:00.0].driver", "GPU 0000:01:00.0 driver"),
-        ("pythons.frameworks[pytorch].sm_arch_list", "PyTorch binary kernels for compute capability"),
+        ("pythons.frameworks[pytorch].sm_arch_list", "PyTorch binary kernels for compute capabilities"),
         ("pythons.build_tools[ptxas]", "ptxas"),
         ("variables[CUDA_VISIBLE_DEVICES]", "CUDA_VISIBLE_DEVICES"),
         ("variables.LD_PRELOAD", "LD_PRELOAD"),

@@ -50,7 +50,7 @@ def test_the_verdict_comes_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix       Reboot.") < text.index("  Why       Every") < text.index("  See also  envkit")
     assert "\n              sudo systemctl reboot\n" in text
-    assert "  Also      NVML does not answer (fixing the problem above also fixes this)\n" in text
+    assert "  Also      NVML does not answer (fixing the problem above should fix this too)\n" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",

@@ -107,7 +107,7 @@ def _first(findings: list[dict[str, Any]], status: str) -> str:
 def _outcome(label: dict[str, str], findings: list[dict[str, Any]] | None, first: str) -> str:
     if findings is None or any(finding["status"] == "error" for finding in findings):
         return "crash"
-    if first in label["accepted_ids"].split("|"):  # of a machine without an NVIDIA GPU one may say so
+    if (first or "ok") in label["accepted_ids"].split("|"):  # also of a machine without an NVIDIA GPU one may say so
         return "right"
     if label["kind"] != "faulty":
         return "false alarm" if first else "right"

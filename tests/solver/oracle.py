@@ -49,6 +49,7 @@ class Oracle:
         self._possible: dict[str, dict[Version, list[Version]]] = {}
         self._servers: dict[int, list[Toolkit | None]] = {}  # by identity: the matrix keeps every row
         self._cudnns: dict[tuple[int, tuple[int, int]], bool] = {}
+        self._refused: dict[tuple[int, tuple[int, int]], bool] = {}
         self._branches = {row.branch: row for row in matrix.driver_branches}
         self._systems = {row.os_id: row for row in matrix.operating_systems}
 
@@ -185,7 +186,11 @@ class Oracle:
 
     def line(self, cuda: Version) -> list[Toolkit]:
         """The toolkits whose number begins with this one. (12 and 12.0 are equal versions, and different lines.)"""
-        return [row for row in self.matrix.toolkits if begins(row.version, cuda)]
+        return self._line(cuda.parts)
+
+    @cache  # noqa: B019 - one oracle lives as long as the test run
+    def _line(self, parts: tuple[int, ...]) -> list[Toolkit]:
+        return [row for row in self.matrix.toolkits if begins(row.version, Version(parts))]
 
     def cuda_wanted(self, cuda: Version, wanted: VersionSpec) -> bool:
         return wanted.holds(cuda) or any(wanted.holds(row.version) for row in self.line(cuda))
@@ -202,7 +207,7 @@ class Oracle:
         """The native floor and that of minor-version compatibility."""
         return self._floors(cuda.parts)
 
-    @cache  # noqa: B019 - one oracle lives as long as the test run
+    @cache  # noqa: B019 - as above
     def _floors(self, parts: tuple[int, ...]) -> tuple[Version | None, Version | None]:
         cuda = Version(parts)
         rows = self.line(cuda)
@@ -329,6 +334,12 @@ class Oracle:
 
     def makers_refuse(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
         """Whether the framework's makers say that a release, whose code is not on record, does not know the GPU."""
+        key = (id(build), pair(gpu))
+        if key not in self._refused:
+            self._refused[key] = self._makers_refuse(build, gpu)
+        return self._refused[key]
+
+    def _makers_refuse(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
         for row in self.told_by_makers.get(build.framework, ()) if build.cuda is not None else ():
             first, last = row.first_capability, row.last_capability
             inside = (first is None or pair(gpu) >= pair(first)) and (last is None or pair(gpu) <= pair(last))

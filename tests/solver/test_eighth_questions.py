@@ -196,7 +196,7 @@ def test_a_cudnn_that_is_too_old_for_a_release_on_a_jetson() -> None:
     [
         ("torchao", "0.15.0 with 2.9.1"),
         ("faster-whisper", "4.4.0 is the last for CUDA 12 with cuDNN 8"),
-        ("torch-tensorrt", "each release is for the PyTorch release of the same number"),
+        ("torch-tensorrt", "each requires one TensorRT"),
         ("opencv-python", "its packages on the default index have no CUDA code"),
         ("nvidia-dali-cuda120", "nvidia-dali-cuda120 for all of CUDA 12"),
     ],

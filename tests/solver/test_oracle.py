@@ -29,12 +29,13 @@ STEP = 1 if FULL else 499  # prime to the sizes of the tables, so that a part to
 
 
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
-    """GPUs that differ in anything that a relation looks at."""
+    """GPUs that differ in anything that a relation looks at; those before Fermi are refused at once."""
     found = {
         (row.compute_capability, row.last_driver_branch, row.data_center, row.first_driver): TargetGpu(
             row.compute_capability, row.name, row.last_driver_branch, row.data_center, first_driver=row.first_driver
         )
         for row in matrix.gpus
+        if not row.compute_capability.before_fermi
     }
     return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or 0, key[2], str(key[3] or "")))]
 

@@ -77,7 +77,7 @@ def test_h100_with_cuda_9_0() -> None:
 def test_tensorflow_1_15_on_rtx_3090() -> None:
     refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)))
     (conflict,) = refused.conflicts
-    assert "The closest is TensorFlow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
+    assert "The closest, TensorFlow 1.15.5 for CUDA 10.0, fails: CUDA 10.0 predates" in conflict.detail
     assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
     assert "could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
@@ -92,13 +92,13 @@ def test_the_reason_and_the_offer_name_the_same_cuda() -> None:
 @pytest.mark.parametrize(
     ("framework", "gpu", "nearest"),
     [
-        ("tensorflow", "GeForce RTX 5090", "TensorFlow 2.21.0 for CUDA 12.5: CUDA 12.5 predates"),
-        ("pytorch==1.1", "GeForce RTX 3090", "PyTorch 1.1.0 for CUDA 10.0: CUDA 10.0 predates"),
+        ("tensorflow", "GeForce RTX 5090", "TensorFlow 2.21.0 for CUDA 12.5, fails: CUDA 12.5 predates"),
+        ("pytorch==1.1", "GeForce RTX 3090", "PyTorch 1.1.0 for CUDA 10.0, fails: CUDA 10.0 predates"),
     ],
 )
 def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: str, gpu: str, nearest: str) -> None:
     (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
-    assert f"The closest is {nearest}" in conflict.detail
+    assert f"The closest, {nearest}" in conflict.detail
 
 
 def test_a_reason_does_not_name_its_build_twice() -> None:

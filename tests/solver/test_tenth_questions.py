@@ -30,7 +30,7 @@ def test_which_index_has_onnxruntime_for_a_cuda(cuda: str, told: bool) -> None:
 
 @pytest.mark.parametrize(("driver", "told"), [("470.57.02", True), ("550.54.15", False)])
 def test_the_wheels_of_vllm_for_an_old_driver(driver: str, told: bool) -> None:
-    assert ("0.2.2 to 0.7.3" in _told("--framework", "vllm", "--gpu", "Tesla V100", "--driver", driver)) is told
+    assert ("0.2.2 to 0.10.1.1" in _told("--framework", "vllm", "--gpu", "Tesla V100", "--driver", driver)) is told
 
 
 @pytest.mark.parametrize(

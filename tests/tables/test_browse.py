@@ -153,6 +153,11 @@ def test_the_guide_and_the_resolver_agree_that_nothing_runs(matrix: Matrix, fram
     for capability, row in {
         row.compute_capability: row for row in gpu_guide(matrix) if row.variant != "jetson"
     }.items():
+        if capability.before_fermi:  # refused before the resolver is asked
+            with pytest.raises(RequestError, match=r"1\.x"):
+                ask(framework, gpus=(str(capability),))
+            assert getattr(row, f"newest_{framework}") is NOTHING
+            continue
         plan = resolve(ask(framework, gpus=(str(capability),)), matrix)
         assert (getattr(row, f"newest_{framework}") is NOTHING) == isinstance(plan, NoPlan), capability
 

@@ -300,7 +300,6 @@ WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to c
     "GeForce GTX 760M",
     "GeForce GT 635",
     "GeForce GT 545",
-    "Quadro 2000",
 )
 # their names belong to chips of several compute capabilities: device id of each, and what the chip is
 OF_SEVERAL: dict[str, dict[str, str]] = {

@@ -63,7 +63,7 @@ def test_a_term_of_one_example_alone_and_a_cause_of_images_are_left_out() -> Non
 
 
 def test_scores_are_sums_of_weights_by_rarity() -> None:
-    known = Known("causes\tone\ttwo\nblue\t3000\t0:500,1:-100\nred\t4000\t0:250,1:1000\n")
+    known = Known(f"{CAUSES}\tone\ttwo\nblue\t3000\t0:500,1:-100\nred\t4000\t0:250,1:1000\n")
     assert known.ranked("blue") == (Likeness("one", 0.5),)
     assert [(like.cause, round(like.score, 3)) for like in known.ranked("red and blue")] == [
         ("two", 0.74),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from envkit.base.errors import DataError
 from envkit.tables.installer import PipRow
-from envkit.tables.loader import TABLES, read, sources
+from envkit.tables.loader import TABLES, Source, read, source
 from tests.tables.every import BY_FILE, FILES, rows_of
 
 ENVKIT = Path(__file__).parents[2] / "envkit"
@@ -64,15 +65,21 @@ def test_every_row_names_its_source(file: str) -> None:
 def test_every_source_is_named_and_can_be_looked_up() -> None:
     used = {key for file in FILES for row in rows_of(file) for key in getattr(row, "sources", ())}
     rules = "".join(path.read_text() for folder in ("advice", "dockerfile") for path in (ENVKIT / folder).glob("*.py"))
-    used |= {key for key in sources() if f'"{key}"' in rules}
-    assert set(sources()) == used
-    for source in sources().values():
-        assert source.title
-        assert source.url.startswith(("https://", "pkg:pypi/")) or source.key in NO_PAGE, source.key
+    used |= {row.key for row in read(Source) if f'"{row.key}"' in rules}
+    assert {row.key for row in read(Source)} == used
+    for row in read(Source):
+        assert row.title
+        assert row.url.startswith(("https://", "pkg:pypi/")) or row.key in NO_PAGE, row.key
+
+
+def test_a_source_is_one_line_by_which_its_key_finds_it() -> None:
+    assert [source(row.key) for row in read(Source)] == [*read(Source)]
+    with pytest.raises(DataError, match="no source 'nobody-wrote-it'"):
+        source("nobody-wrote-it")
 
 
 def test_two_keys_are_not_one_page() -> None:
-    pages = [(source.title, source.url) for source in sources().values()]
+    pages = [(row.title, row.url) for row in read(Source)]
     assert len(pages) == len(set(pages))
 
 

@@ -2,8 +2,8 @@
 
 Run `python -m tools.data.known_reports` after reports were added to tests/reports or messages to signatures.csv; it
 takes a minute or two. It learns from the labeled reports and questions, from what their labels say of the cause, from
-the short texts of tests/texts, and from the examples of known messages. The table holds words and pairs of words with
-weights, never a sentence.
+the short and the healthy texts of tests/texts, and from the examples of known messages. The table holds words and pairs
+of words with weights, never a sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TABLE = ROOT / "envkit/data/known_reports.txt"
 _NOTHING_FAILS = "none"  # how an expectation says so
 _NO_CHECK = "none-fits"  # how a label says that no check looks for its cause
 _OF_IMAGES = "image."  # causes that `dockerfile --check` looks for, and no check of a machine
-_LONGEST_TOLD = 1000  # characters of a text of tests/texts: longer ones are tables of machines
+_LONGEST_TOLD = 1000  # characters of a faulty text of tests/texts: longer ones are tables of machines
 _KEPT = 60_000  # weights in the table; with twice as many no more unseen reports were answered rightly
 _LEARNED_FROM = f"{COMMENT} Learned from: "
 
@@ -52,7 +52,7 @@ def examples() -> Iterator[Example]:
     for row in _rows(TEXTS / "expected.csv"):
         accepted = (row["fail"] if row["fail"] != _NOTHING_FAILS else row["warn"]) or NOTHING_WRONG
         told = (TEXTS / f"{row['text']}.txt").read_text(encoding="utf-8", errors="replace")
-        if len(told) <= _LONGEST_TOLD:
+        if len(told) <= _LONGEST_TOLD or accepted == NOTHING_WRONG:
             yield Example("", accepted.partition(";")[0].partition("|")[0], told)
     for message in _rows(MESSAGES):
         yield Example("", message["signature"].partition("/")[0], message["example"])

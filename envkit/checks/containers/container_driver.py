@@ -12,7 +12,7 @@ from envkit.checks.engine.command import NAME, SCRIPT, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.engine.managers import in_image, managed_by, managers
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_BY_NEXTFLOW = (
+    " Nextflow writes that command: put containerOptions = '--nv' into the configuration, for the processes that use "
+    "the GPU (process { withName: 'NAME' { containerOptions = '--nv' } }). A configuration that is read later, such "
+    "as a site's (-c), replaces the pipeline's containerOptions: add --nv to the options there. Then resume the run; "
+    "the command below shows that the node's part is right."
+)
 _APPTAINER = ("apptainer-no-nv", "apptainer-no-nv-new", "apptainer-told")
 
 
@@ -101,9 +107,10 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if apptainer := seen(environment, "container-no-gpu-injected", *_APPTAINER):
         new = "apptainer" in apptainer[0].text.lower()
+        by = _BY_NEXTFLOW if seen(environment, "container-no-gpu-injected", "detail-nextflow") else ""
         return Remedy(
-            "Add --nv before the image's name, which mounts the host's driver into the container. Nothing needs to be "
-            "installed in the image.",
+            f"Add --nv before the image's name, which mounts the host's driver into the container.{by} Nothing needs "
+            "to be installed in the image.",
             (
                 fixed("apptainer exec --nv IMAGE nvidia-smi")
                 if new
@@ -127,6 +134,13 @@ def _by_docker(environment: Environment) -> Remedy:
             "every driver update. In a Compose file, add `devices: [nvidia.com/gpu=all]` to the service.",
             "podman-device",
         )
+    if seen(environment, "container-no-gpu-injected", "detail-nvidia-docker"):
+        return Remedy(
+            "This host has nvidia-docker 1, which starts containers with the GPU: put nvidia-docker in place of docker "
+            "in your own command. docker itself can do it (--gpus all) in newer releases, with the NVIDIA Container "
+            "Toolkit.",
+            (fixed("nvidia-docker run --rm IMAGE nvidia-smi"),),
+        )
     if seen(environment, "container-no-gpu-injected", "podman-run", "told-podman-bare"):
         return remedy(
             environment,
@@ -134,10 +148,20 @@ def _by_docker(environment: Environment) -> Remedy:
             "CDI specification (it comes with the NVIDIA Container Toolkit); repeat it after every driver update.",
             "podman-device",
         )
+    by_podman = (
+        ""
+        if managed_by(environment, "docker-run")
+        else " The command below is for Docker; with Podman, use podman run --device nvidia.com/gpu=all IMAGE."
+    )
+    small = seen(environment, "container-no-gpu-injected", "detail-shm")
+    memory = (
+        " Its shared memory is small, too: --shm-size gives the data loaders more (or --ipc=host)." if small else ""
+    )
     return Remedy(
-        "Re-create the container with a GPU. The command below is for Docker; with Podman, use podman run --device "
-        "nvidia.com/gpu=all IMAGE.",
-        (fixed("docker run --gpus all IMAGE"),),
+        f"Re-create the container with a GPU; nvidia-smi in it must then list the GPU.{memory} If Docker answers that "
+        "it could not select a device driver, install the NVIDIA Container Toolkit on the host, run sudo nvidia-ctk "
+        f"runtime configure --runtime=docker there, and restart Docker.{by_podman}",
+        (fixed("docker run --gpus all --shm-size=8g IMAGE") if small else fixed("docker run --gpus all IMAGE"),),
     )
 
 
@@ -164,8 +188,9 @@ def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
         f"Leave the driver's packages{named_one} out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead "
         "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's "
         f"driver.{by_runtime} Or, as the last step of the Dockerfile: RUN rm -f "
-        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*. The command builds such an image, "
-        "named without-driver, from the one that fails (on Windows, use the RUN line instead).",
+        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so* (Arch or Red Hat: /usr/lib*/ "
+        "instead). The command builds such an image, named without-driver, from the one that fails (on Windows, use "
+        "the RUN line instead).",
         "image-without-driver",
     )
 

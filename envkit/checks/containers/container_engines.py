@@ -105,7 +105,8 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     if environment.containers.container_toolkit.known:
         return Remedy("Configure Docker with the NVIDIA Container Toolkit, then restart Docker.", configure)
     advice = (
-        "Install the NVIDIA Container Toolkit from NVIDIA's repository, configure Docker with it, and restart Docker."
+        "Install the NVIDIA Container Toolkit from NVIDIA's repository, configure Docker with it, and restart Docker; "
+        "docker run --rm --gpus all ubuntu nvidia-smi must then list the GPU."
     )
     given = remedy(environment, advice, "container-toolkit")
     return Remedy(given.advice, (*given.steps, *configure))
@@ -131,17 +132,15 @@ def _on_node(environment: Environment) -> Remedy:
     """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is named."""
     engine = _docker(environment)
     told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there", "detail-toolkit-used")
-    there = (
-        bool(told)
-        or environment.containers.container_toolkit.known
-        or (engine is not None and "nvidia" in engine.runtimes)
-    )
+    runs = engine is not None and "nvidia" in engine.runtimes
+    there = bool(told) or environment.containers.container_toolkit.known or runs
     namespace = named(seen(environment, "docker-no-nvidia-runtime", "detail-helm"), "namespace")
     given = remedy(
         environment,
         "On each GPU node, make nvidia the default runtime of the container engine that the kubelet uses, and "
         "restart that engine; then restart the device plugin's pod. Or give the pods, including the device plugin's, "
-        "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia).",
+        "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia). With the old nvidia-docker2, which has no "
+        'nvidia-ctk, write "default-runtime": "nvidia" into /etc/docker/daemon.json instead, and delete the pod.',
         *(() if there else ("container-toolkit",)),
         "runtime-docker-default" if engine or speaks_docker(environment) else "runtime-containerd-default",
         *(() if namespace else ("restart-device-plugin",)),
@@ -254,7 +253,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
         impact = f"{_NO_RUNTIME.impact} Programs on the host are not affected."
         yield _NO_RUNTIME.found(evidence, impact=impact, status=Status.WARN)
     else:
-        yield unknown("it is not known whether the NVIDIA Container Toolkit is installed", evidence=evidence)
+        yield unknown("cannot tell whether the NVIDIA Container Toolkit is installed", evidence=evidence)
 
 
 @check(

@@ -109,7 +109,8 @@ DRIVER_UNKNOWN = image_fault(
 GPU_UNKNOWN_TO_CUDA = image_fault(
     "image.gpu-unknown-to-cuda",
     title="The image's CUDA does not support the GPU",
-    doc="""The image's CUDA libraries support each GPU given by --gpu, or of the --target machine.
+    doc="""The CUDA libraries of the image and of its frameworks support each GPU given by --gpu, or of the --target
+    machine.
 
     A CUDA release older than the GPU does not support it, and newer releases drop old GPUs.""",
     fix="Use a CUDA release that supports the GPU.",
@@ -256,7 +257,8 @@ REQUIREMENTS_CLASH = image_fault(
     doc="""The packages that the commands install are compatible with each other, and with the base image's framework.
 
     torchvision, torchaudio, xFormers, and vLLM are each built for one release of torch, which their metadata names.
-    In a single command, pip stops; a later command replaces what an earlier one, or the base image, installed.""",
+    In a single command, pip stops; a later command replaces what an earlier one, or the base image, installed. No
+    release meets bounds that exclude each other, such as numpy>=2.0,<1.9.""",
     fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )

@@ -11,6 +11,7 @@ from envkit.checks.engine.command import IMAGE, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -47,12 +48,13 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
         else "To keep the host's driver, use an image tag for "
         + (f"CUDA {own.release(2)} or older." if own else "an older CUDA.")
     )
-    if seen(environment, "image-needs-newer-driver", "detail-rented"):
+    if seen(environment, "image-needs-newer-driver", "detail-rented") or managed_by(environment, "rented-pod"):
         wanted = f"CUDA {cuda} or newer" if cuda else "the CUDA that the message names"
         return Remedy(
             f"You cannot change a rented host's driver: rent only hosts with {wanted}. On RunPod, use the endpoint's "
             f"or pod's CUDA version filter (allowedCudaVersions in hub.json): list that version and every newer one. "
-            f"{kept}"
+            f"{kept} Where a tool starts the pods, name the image there (SkyPilot: image_id: docker:IMAGE below "
+            "resources), which every host can start."
         )
     given = newer_driver(environment, matrix, cuda, kept)
     if not older or given.steps:
@@ -137,7 +139,7 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> 
     if met:
         return ok("the driver meets the image's requirement", evidence=evidence)
     if met is None:
-        return unknown("it is not known whether the driver meets the image's requirement", evidence=evidence)
+        return unknown("cannot tell whether the driver meets the image's requirement", evidence=evidence)
     if only_shown(environment) and all_work(environment, matrix):
         return ok("the container started anyway, and its GPUs work", evidence=evidence)
     title = f"The driver does not meet the image's requirement ({requirement.split()[0]})"

@@ -202,8 +202,8 @@ PACKAGE_REFUSES = image_fault(
     title="A package stops its installation on purpose, or can no longer be built",
     doc="""Every package that pip builds can be built with today's tools.
 
-    Some names were retired: their package only raises an error. Others have no wheel for the image's Python, and
-    their old setup no longer runs.""",
+    Some names were retired: their package only raises an error. Others have no wheel for the image's Python, or none
+    that its pip supports, and their old setup no longer runs.""",
     fix="Use its successor.",
     references=("https://github.com/scikit-learn/sklearn-pypi-package",),
 )
@@ -305,7 +305,9 @@ PROGRAM_MISSING = image_fault(
     doc="""Every program that a command calls is in the base image, or is installed before.
 
     Images of distributions, of nvidia/cuda, and Python's slim images have no git, wget, curl, unzip, or cmake. Those of
-    distributions and of nvidia/cuda have no Python either. pip calls git for requirements that begin with git+.""",
+    distributions and of nvidia/cuda have no Python either. pip calls git for requirements that begin with git+. An
+    image has the package manager of its own distribution only: Debian and Ubuntu have no yum, dnf, zypper, or apk, and
+    no other distribution has apt-get.""",
     fix="Install the program first.",
     references=threads("danielgatis/rembg#851", "rowanz/grover#49"),
 )
@@ -352,12 +354,13 @@ COMMANDS_JOINED = image_fault(
 )
 LIST_MISSING = image_fault(
     "image.list-missing",
-    title="pip installs from a file that is never copied into the image",
-    doc="""A requirements file is copied into the image before pip reads it.
+    title="A command or COPY needs a file that is not there",
+    doc="""A requirements file is copied into the image before pip reads it; what COPY names is in the build context.
 
     COPY, ADD, or a bind mount provides it; without one, pip stops with "Could not open requirements file". `RUN cd`
     affects only that RUN: the next one starts in WORKDIR again. A list that `pip freeze` wrote in a conda
-    environment can refer to directories of that machine.""",
+    environment can refer to directories of that machine. With --context, the files and directories that COPY and ADD
+    name are looked up there; those that .dockerignore excludes are not sent to the builder.""",
     fix="Copy the file into the image before the command.",
     references=("https://docs.docker.com/reference/dockerfile/#copy",),
 )

@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import IMAGE, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.companions import going_with
 from envkit.checks.frameworks.installs import Installed, distribution, installs, named_python, release
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_COMPILED = (
+    "The installed bitsandbytes has libraries for x86-64 only. Replace it with one that is compiled on the board by "
+    "the nvcc of its JetPack; it takes some minutes. The last command tests it."
+)
 OF_BOARDS = ("pytorch", "tensorflow")  # the frameworks that NVIDIA builds for its boards
 
 
@@ -28,6 +33,9 @@ def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wante
 
     `name` and `wanted`: what somebody asks pip for; otherwise what is installed.
     """
+    if not name and seen(environment, "jetson-generic-wheel", "bitsandbytes"):
+        python = named_python(environment).executable or "python3"
+        return remedy(environment, _COMPILED, "jetson-bitsandbytes", python=python)
     board = environment.system.l4t_release
     items = list(installs(environment, *((name,) if name else OF_BOARDS)))
     framework = name or (items[0].framework.name if items else "pytorch")

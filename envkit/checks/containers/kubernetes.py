@@ -23,9 +23,14 @@ _UNHEALTHY = Fault(
     remedy=(
         "The device plugin's log on this node names the GPU and the error (often an Xid), and the node's kernel log "
         "has the details; the first command lists the pods with their namespaces. Fix that error first, then restart "
-        "the plugin: it reports a repaired GPU as unhealthy until it is restarted."
+        "the plugin: it reports a repaired GPU as unhealthy until it is restarted. The last command deletes its pod, "
+        "which its DaemonSet creates again at once; jobs that run on the node go on."
     ),
-    steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", NAMESPACE, POD)),
+    steps=(
+        fixed("kubectl get pods -A -o wide"),
+        run("kubectl", "logs", "-n", NAMESPACE, POD),
+        run("kubectl", "delete", "pod", "-n", NAMESPACE, POD),
+    ),
 )
 
 

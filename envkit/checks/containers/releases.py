@@ -187,9 +187,16 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
     """
     messages = seen(environment, _OTHER_L4T.id)
     image, host = Version.find(named(messages, "image") or ""), environment.system.l4t_release
-    if of_host := seen(environment, _OTHER_L4T.id, "library", "needs-file", "other-tensorrt"):
+    if of_host := seen(environment, _OTHER_L4T.id, "library", "needs-file", "other-tensorrt", "told-r32"):
         other = seen(environment, _OTHER_L4T.id, "other-tensorrt")
         yield _OTHER_L4T.found(message_evidence(environment, of_host), remedy=_OTHER_TENSORRT if other else None)
+        return
+    if foreign := seen(environment, _OTHER_L4T.id, "exec-format"):
+        yield _OTHER_L4T.found(
+            message_evidence(environment, foreign),
+            title="The container's image was made for another processor than this Jetson's (aarch64)",
+            impact="No program in it can start.",
+        )
         return
     if absent := seen(environment, _OTHER_L4T.id, "manifest"):
         wanted = named(absent, "wanted") or ""

@@ -61,7 +61,7 @@ def _convert(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _reach_windows(environment: Environment, matrix: Matrix) -> Remedy:
-    build = named(seen(environment, "wsl-libcuda-missing", "detail-old-windows"), "build")
+    build = named(seen(environment, "wsl-libcuda-missing", "detail-old-windows", "detail-old-build"), "build")
     old = (
         f"Windows build {build} does not pass the GPU to WSL 2, whatever driver is installed: first update Windows to "
         "Windows 11, or to Windows 10 21H2 or later (Settings > Update & Security; winver shows the release). Then, "
@@ -168,6 +168,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
         "wsl-gpu-in-tcc-mode",
         "wsl-container-toolkit-too-old",
         "no-cgroups-with-rootful-engine",
+        "no-gpu-on-pci",
     ),
     fix="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
@@ -193,9 +194,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif works:
         yield ok("the Windows driver responds", evidence=[known(environment, "gpus", "listed")])
     else:
-        yield unknown(
-            "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]
-        )
+        yield unknown("cannot tell which libraries are installed", evidence=[known(environment, "driver.libraries")])
 
 
 def _not_copied(environment: Environment) -> Outcome | None:

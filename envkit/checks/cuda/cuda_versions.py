@@ -311,7 +311,7 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
         return
     if not limit.known:
         yield unknown(
-            "it is not known which CUDA versions the driver supports",
+            "cannot tell which CUDA versions the driver supports",
             evidence=[known(environment, "driver.driver_cuda_version")],
         )
         return

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.containers.jetson_wheels import jetson_wheel
 from envkit.checks.cuda.cudnn_headers import headers, is_header
-from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels, newer_wheel, outdated_wheel
+from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels, newer_wheel, of_module, outdated_wheel
 from envkit.checks.cuda.dll_folders import unpacked_dlls
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.cuda.older_cudnn import cudnn_version, newer_cudnn
+from envkit.checks.cuda.without_cudnn import never_supported, other_paddle
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import known
@@ -34,7 +36,7 @@ from envkit.checks.frameworks.installs import (
     pip,
     possible_builds,
 )
-from envkit.model import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
+from envkit.model import Cudnn, Distribution, Environment, LibraryUse, MachineKind, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ _LOADED = regex(r"(?P<folder>/(?:usr|opt)/[\w./+-]{1,200})/libcudnn[\w.]{0,40}")
 
 def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-dropped-arch")
+    if never := never_supported(environment, matrix):
+        return never
     why = "Use a build of the framework with an older cuDNN that has kernels for this GPU."
     return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
 
@@ -66,11 +70,15 @@ def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-missing")
     library = named(messages, "library") or ""
+    if other := other_paddle(environment, matrix):
+        return other
     if is_header(library):
         return headers(environment, matrix, library)
     major = named(messages, "major") or named(messages, "dll") or ""
-    if unpacked := unpacked_dlls(environment):
-        return unpacked
+    if there := of_module(environment) or unpacked_dlls(environment):
+        return there
+    if environment.system.machine_kind.value is MachineKind.JETSON and any(installs(environment, "pytorch")):
+        return jetson_wheel(environment, matrix, "pytorch")  # torch is for another JetPack, whose cuDNN is not here
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.dll_folders import ON_PATH, dll_by_hand, print_folders
-from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, Command, run
+from envkit.checks.engine.command import NUMBER, PATH, PYTHON, REQUIREMENT, SAFE_WORD, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import build_of, cuda_majors, installs, pip, possible_builds
@@ -21,6 +22,42 @@ if TYPE_CHECKING:
     from envkit.tables.rows import CudnnRelease
 
 _FAMILY = "nvidia-cudnn-cu"
+
+
+def of_module(environment: Environment) -> Remedy | None:
+    """Where a cluster's module of cuDNN is loaded and the loader does not find it all the same; otherwise None."""
+    told = seen(environment, "tf-cannot-dlopen", "detail-module", "detail-listed-module")
+    module = named(told, "module")
+    if module is None or not managed_by(environment, "modules"):
+        return None
+    return Remedy(
+        f"The module {module} is loaded, but its directory is not in LD_LIBRARY_PATH, where the program looks: a "
+        "module that is loaded after it (such as cuda) can take it away. In the job script, load cuDNN's module "
+        "last, before the environment is activated; the third command then prints cuDNN's directory. If it "
+        'does not, module show prints the directory: add export LD_LIBRARY_PATH="DIRECTORY/lib:$LD_LIBRARY_PATH" '
+        "to the job script, and tell the administrators. No package has to be installed.",
+        (
+            run("module", "unload", SAFE_WORD(module)),
+            run("module", "load", SAFE_WORD(module)),
+            run("printenv", "LD_LIBRARY_PATH"),
+            run("module", "show", SAFE_WORD(module)),
+        ),
+    )
+
+
+def in_conda(environment: Environment) -> Remedy | None:
+    """Where the conda environment has cuDNN, and its directory is not on the loader's path; otherwise None."""
+    if not (managed_by(environment, "conda") and seen(environment, "cudnn-missing", "detail-in-conda")):
+        return None
+    return remedy(
+        environment,
+        "cuDNN is in the conda environment, whose lib directory the program does not search: let the loader look "
+        "there first, in each shell, after the environment is activated (to make this permanent: conda env config "
+        "vars set LD_LIBRARY_PATH=DIRECTORY, with what the second command prints). Then start the program again in "
+        "the same shell.",
+        "conda-lib-first",
+        "print-loader-path",
+    )
 
 
 def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
@@ -55,6 +92,8 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
         return by_plain_name(environment, matrix)
+    if there := _in_folder(environment, major):
+        return there
     if newer := _newer_program(environment, matrix, python, major):
         return newer
     known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
@@ -84,6 +123,23 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         f"they were built with.{doubt} The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
+
+
+def _in_folder(environment: Environment, major: str) -> Remedy | None:
+    """Where the text shows the folder of the wheel that holds this cuDNN: the loader only has to look there."""
+    told = seen(environment, "cudnn-missing", "detail-wheel-folder")
+    fitting = next((message for message in told if message.values["major"] == major), None)
+    root = PATH(fitting.values["root"]) if fitting is not None else None
+    if not isinstance(root, str) or on_windows(environment):
+        return None
+    return remedy(
+        environment,
+        f"cuDNN {major} is there, in {root}/cudnn/lib, and nothing has to be installed: the loader does not look "
+        "there. PATH is for programs; libraries are found by LD_LIBRARY_PATH. Set it in the shell that starts the "
+        "program (to make it permanent, add the line to ~/.bashrc), with cuBLAS of the same wheels next to it.",
+        "wheels-at",
+        root=root,
+    )
 
 
 def _newer_program(
@@ -145,6 +201,8 @@ def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
             "TensorFlow, with the CUDA and cuDNN that its release notes name.",
             "cudnn-v2",
         )
+    if here := in_conda(environment):
+        return here
     rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
     row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)
     first = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PATH, PYTHON, Command, fixed, run
+from envkit.checks.engine.command import NAME, PATH, PYTHON, Command, fixed, for_windows, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.model import Environment
@@ -45,8 +45,26 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
         f"(https://developer.nvidia.com/rdp/cudnn-archive), unpack it, and copy its DLLs from cuda\\bin to {place}, as "
         "administrator. Start the program in a new window. The first command shows where Windows finds the DLL; error "
         "126 although it is found means that CUDA's own DLLs are not on PATH, which the second shows.",
-        (run("where.exe", NAME(f"cudnn64_{major}.dll")), fixed("where.exe cudart64_*.dll")),
+        (run("where.exe", NAME(f"cudnn64_{major}.dll")), for_windows(fixed("where.exe cudart64_*.dll"))),
     )
+
+
+def not_searched(environment: Environment) -> Remedy | None:
+    """Where the DLLs are on Path, and this Python does not look there for them: that of the Microsoft Store."""
+    folder = named(seen(environment, "tf-cannot-dlopen", "detail-dll-there"), "folder")
+    if folder is None or not seen(environment, "tf-cannot-dlopen", "detail-store", "detail-add-directory"):
+        return None
+    place = folder.rstrip("\\")
+    return Remedy(
+        f"The DLLs are there, in {place}, so nothing of CUDA has to be installed again: this Python does not search "
+        "Path for DLLs, as the one of the Microsoft Store never does. Either name the directory in the program, before "
+        f"TensorFlow is imported: import os; os.add_dll_directory(r'{place}') (the command shows that the GPU is then "
+        "there). Or install Python from python.org, make the environment again with it, and install TensorFlow there.",
+        (run("python", *("-c", f"import os; os.add_dll_directory(r'{place}'); {_LIST}")),),
+    )
+
+
+_LIST = "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
 
 
 def unpacked_dlls(environment: Environment) -> Remedy | None:

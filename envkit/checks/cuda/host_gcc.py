@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.model import Environment, HostCompiler
 from envkit.tables.codes import limit
 
@@ -42,3 +45,22 @@ def packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
     if row is None or row.family == "suse":
         return True  # SUSE's packages are named by the number, and our table lists none
     return any(version.major == gcc for version in row.installable_gcc)
+
+
+def with_compiler(environment: Environment, matrix: Matrix, cuda: Version, given: Remedy) -> Remedy:
+    """With a GCC that this toolkit accepts, where the system's own is too new for it."""
+    own = default_gcc(environment)
+    system = matrix.operating_system(environment.system.os.get().os_id) if environment.system.os.known else None
+    present = own.version if own is not None else system.default_gcc if system is not None else None
+    rows = [row for row in matrix.toolkits if row.version.release(2) == cuda.release(2) and row.gcc_max is not None]
+    most = max((row.gcc_max for row in rows if row.gcc_max is not None), default=None)
+    if present is None or most is None or present.major <= most.major or on_windows(environment):
+        return given
+    name = as_packaged(environment, matrix, most.major)
+    there = packaged(environment, matrix, most.major)
+    beside = steps(environment, "gcc-beside" if there else "gcc-by-conda", gcc=name)
+    return Remedy(
+        f"{given.advice} CUDA {cuda.release(2)} accepts GCC up to {most.major}, and this system has {present.major}: "
+        f"GCC {most.major} next to it, which the last commands choose for this shell, is needed too.",
+        (*given.steps, *beside),
+    )

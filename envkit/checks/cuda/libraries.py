@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.checks.cuda.cupy_build import of_cupy
 from envkit.checks.cuda.dll_folders import off_path
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
 from envkit.checks.cuda.onnx_libraries import libraries_of_onnx, unnamed_of_onnx
 from envkit.checks.cuda.program_plugins import own_plugin
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, from_list
-from envkit.checks.cuda.wheels_unseen import left_out, there_already
+from envkit.checks.cuda.wheels_unseen import left_out, named_libraries, of_soname, on_this_disk, there_already
 from envkit.checks.engine.ask import framework_of, tells_framework
 from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
-from envkit.checks.engine.loader_path import folder_of, without_folders
+from envkit.checks.engine.loader_path import folder_of, told_folders, without_folders
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -49,6 +50,8 @@ IN_WHEEL = "not searched for in the wheel's own directory"  # the rule that the 
 def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "libcudart-missing")
     library = named(messages, "library") or ""
+    if given := on_this_disk(environment, messages) or of_cupy(environment, matrix):
+        return given
     wheel = package_of(library)
     if not wheel:
         return own_plugin(environment) or _from_toolkit(environment, matrix, messages)
@@ -76,14 +79,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         "Install the wheel that provides the library. PyTorch and JAX find it on their own; other programs need the "
         "last two lines in each shell. Or install the program's package for the CUDA release on this machine.",
-        (pip(python, "install", REQUIREMENT(_of_soname(wheel, library))), *finds),
+        (pip(python, "install", REQUIREMENT(of_soname(wheel, library))), *finds),
     )
-
-
-def _of_soname(wheel: str, library: str) -> str:
-    """The wheel in the release that has this file, where its name does not fix one."""
-    number = library.rpartition(".so.")[2]
-    return f"{wheel}=={number}.*" if number.isdigit() and int(number) and "-cu" not in wheel else wheel
 
 
 def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
@@ -168,7 +165,7 @@ def taken_from_path(environment: Environment, soname: str = "") -> tuple[str, ..
         folder_of(use.path)
         for _, use in uses(environment)
         if use.path and use.rule == "LD_LIBRARY_PATH" and use.soname.startswith(soname)
-    )
+    ) or told_folders(environment, soname)
 
 
 _NAMED = 2  # libraries in a title
@@ -249,7 +246,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         for prefix in dict.fromkeys(python.prefix for python, _ in missing):
             yield _missing([pair for pair in missing if pair[0].prefix == prefix])
     elif messages := seen(environment, _NO_LIBRARY.id):
-        libraries = list(dict.fromkeys(name for one in messages if (name := one.values.get("library"))))[:_NAMED]
+        libraries = named_libraries(messages)[:_NAMED]
         names = series(libraries) or "A CUDA library"
         title = f"{names} {'are' if len(libraries) > 1 else 'is'} not found"
         yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)

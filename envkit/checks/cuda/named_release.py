@@ -48,7 +48,7 @@ def of_named_release(environment: Environment, matrix: Matrix, wanted: Version) 
     """What brings the libraries of CUDA `wanted`, or makes do without them."""
     if kind(environment) is MachineKind.JETSON:
         return _of_jetpack(environment, matrix, wanted)
-    there = _installed(environment)
+    there = installed_toolkits(environment)
     root = f"/usr/local/cuda-{wanted}"
     if wanted in there or named(seen(environment, _ID, "detail-on-disk"), "release") == str(wanted):
         return remedy(
@@ -87,7 +87,7 @@ def _of_jetpack(environment: Environment, matrix: Matrix, wanted: Version) -> Re
     )
 
 
-def _installed(environment: Environment) -> set[Version]:
+def installed_toolkits(environment: Environment) -> set[Version]:
     """The release lines of the toolkits that the text shows."""
     toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
     nvcc = [environment.nvcc.get().version] if environment.nvcc.known else []

@@ -324,7 +324,7 @@ def _of_gpu(
     row: Toolkit,
 ) -> Outcome:
     """Whether the nvcc at a place, of a toolkit of the table, compiles for one GPU."""
-    from envkit.compat.gpu import target_span, toolkit_match
+    from envkit.compat.gpu import oldest_cuda, target_span, toolkit_match
 
     match = toolkit_match(own, row)
     first, last = target_span(own, matrix)
@@ -341,7 +341,9 @@ def _of_gpu(
             subject=gpu.subject,
             impact="Nothing that this toolkit compiles runs on that GPU.",
             remedy=Remedy(
-                f"CUDA {last} is the last release that supports it.",
+                f"CUDA {last} is the last release that supports it."
+                if last is not None
+                else f"Only releases before CUDA {oldest_cuda(matrix)} support it. Use a newer GPU.",
                 install_cuda(environment, last) if last else (),
             ),
         )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.cuda.cudnn_wheels import by_plain_name
+from envkit.checks.cuda.cudnn_wheels import by_plain_name, in_conda, of_module
+from envkit.checks.cuda.dll_folders import not_searched
 from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
+from envkit.checks.cuda.older_tensorflow import of_system
 from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
@@ -17,7 +19,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.builds import bring
+from envkit.checks.frameworks.builds import bring, fresh
 from envkit.checks.frameworks.installs import (
     Installed,
     build_of,
@@ -52,26 +54,40 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     plain = named(seen(environment, "tf-cannot-dlopen", "old-log"), "library") == _PLAIN_CUDNN
     if plain or seen(environment, "tf-cannot-dlopen", "detail-plain-cudnn"):
         return by_plain_name(environment, matrix)
+    if "cudnn" in (named(seen(environment, "tf-cannot-dlopen"), "library") or "") and (
+        there := of_module(environment) or in_conda(environment)
+    ):
+        return there
+    if on_windows(environment) and (unsearched := not_searched(environment)):
+        return unsearched
     item = next(installs(environment, "tensorflow"), None)
-    printed = named(seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form"), "version")
+    printed = named(
+        seen(environment, "tf-cannot-dlopen", "detail-printed", "detail-form", "detail-old-form"), "version"
+    )
     own = Version.find(item.framework.version if item is not None else printed or "")
     told = named(seen(environment, "tf-cannot-dlopen", "told-older-on-colab"), "version")
     if told and (older := Version.find(told)) and older.release(2) < limit("tensorflow-with-wheels"):
         return Remedy(_KEEP_COLAB_S)
-    there = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
+    wheels = next((python for python in judged(environment) if distribution(python, "nvidia-cudnn-cu12")), None)
     blind = own is not None and own.release(2) == limit("tensorflow-blind-to-wheels")
-    if blind and (there is not None or seen(environment, "tf-cannot-dlopen", "detail-and-cuda")):
+    if blind and (wheels is not None or seen(environment, "tf-cannot-dlopen", "detail-and-cuda")):
         return remedy(
             environment,
             f"The libraries are installed as wheels, but TensorFlow {own} does not look for them there: put their "
             "directories on the loader's path, in each shell (in a conda environment: in etc/conda/activate.d). The "
             "next release finds them by itself.",
             "wheel-libraries",
-            python=(there.executable if there is not None else "") or "python",
+            python=(wheels.executable if wheels is not None else "") or "python",
         )
     if other := _of_other_cuda(environment, matrix):
         return other
-    given = bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
+    messages = seen(environment, "tf-cannot-dlopen")
+    if item is None and own is not None:
+        given = fresh(environment, matrix, "tensorflow", _WHEELS, messages, version=own)
+    else:
+        given = bring(environment, matrix, "tensorflow", _WHEELS, messages=messages)
+    if own is not None and (by_system := of_system(environment, matrix, own, given)):
+        return by_system
     if not blind or on_windows(environment):
         return given
     python = item.python.executable if item is not None else ""
@@ -210,7 +226,12 @@ def _same_names(wanted: Version, toolkit: Version) -> bool:
     tier="X",
     rank=13,
     any_of=("pythons", "messages"),
-    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime", "no-gpu-on-pci"),
+    explained_by=(
+        "ld-library-path-shadows-wheels",
+        "driver-too-old-for-runtime",
+        "no-gpu-on-pci",
+        "cudnn-older-than-build",
+    ),
     fix="Remove CUDA directories from LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
     references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
 )

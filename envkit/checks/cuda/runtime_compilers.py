@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.cuda.toolkit import toolkit_row
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, REQUIREMENT, export, fixed
 from envkit.checks.engine.evidence import unseen
@@ -16,7 +17,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import (
     Installed,
     build_of,
@@ -28,12 +29,26 @@ from envkit.checks.frameworks.installs import (
     judged,
     nothing_to_judge,
     pip,
+    release,
 )
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+
+_NOT_ON_WINDOWS = (
+    "TensorFlow's XLA does not compile for GPUs on native Windows, whatever CUDA is installed. Run the program without "
+    "it: take out jit_compile=True, experimental_compile=True, and tf.config.optimizer.set_jit, and unset "
+    "TF_XLA_FLAGS; the operations then run on the GPU as usual. If the program needs XLA, run it in WSL 2 or on Linux."
+)
+
+
+_NOT_BY_ITSELF = (
+    "Many releases of TensorFlow do not look there by themselves: the last two commands point XLA at it, in this "
+    "shell (to make it permanent, put it into the script that starts the program)."
+)
 
 
 def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
@@ -45,6 +60,8 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
             f"Point XLA at the toolkit that has libdevice.10.bc: {root}.",
             (export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir={root}"),),
         )
+    if on_windows(environment) and any(installs(environment, "tensorflow")):
+        return Remedy(_NOT_ON_WINDOWS)
     or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=DIR."
     if _of_conda(environment, users) and seen(environment, "libdevice-not-found", "detail-toolkit-11"):
         return remedy(
@@ -63,9 +80,12 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     python = users[0].python if users else PythonEnvironment("", None)
     wheel = f"nvidia-cuda-nvcc{suffix if suffix in _SUFFIXED else ''}"
     pin = f"=={cuda.release(2)}.*" if cuda is not None and len(cuda.parts) > 1 else ""
+    shown = steps(environment, "nvcc-wheel-in-xla", python=python.executable or "python")
+    by_hand = any(installs(environment, "tensorflow"))
+    where = f" {_NOT_BY_ITSELF}" if by_hand else ""
     return Remedy(
-        f"Install NVIDIA's nvcc wheel into the environment. {or_toolkit}",
-        (pip(python, "install", REQUIREMENT(f"{wheel}{pin}")),),
+        f"Install NVIDIA's nvcc wheel into the environment.{where} {or_toolkit}",
+        (pip(python, "install", REQUIREMENT(f"{wheel}{pin}")), *(shown if by_hand else ())),
     )
 
 
@@ -105,14 +125,45 @@ def _of_conda(environment: Environment, users: list[Installed]) -> bool:
 def _ptxas(environment: Environment, matrix: Matrix) -> Remedy:
     """Triton has one of its own, which no wheel replaces."""
     messages = seen(environment, "ptxas-missing-or-old")
-    own = any("triton" in message.text.lower() for message in messages)
+    triton = seen(environment, "ptxas-missing-or-old", "detail-triton")
+    if not triton and seen(environment, "ptxas-missing-or-old", "detail-by-name"):
+        return remedy(environment, _FIRST_ON_PATH, "use-toolkit", "which-ptxas", root=DEFAULT_LINK)
+    own = triton or any("triton" in message.text.lower() for message in messages)
     if own or (list(installs(environment, "pytorch")) and not _xla_users(environment)):
         advice = (
             "Point Triton at the ptxas of a toolkit that supports this GPU, instead of its own older one, and clear "
             "its cache. The variable applies to this shell only."
         )
-        return remedy(environment, advice, "triton-ptxas")
-    return _nvcc_wheel(environment, matrix)
+        home = named(seen(environment, "ptxas-missing-or-old", "detail-home"), "root") or DEFAULT_LINK
+        return remedy(environment, advice, "triton-ptxas", root=home.rstrip("/"))
+    return _newer_ptxas(environment, matrix) or _nvcc_wheel(environment, matrix)
+
+
+_FIRST_ON_PATH = (
+    "The program runs whichever ptxas is first on PATH, and that one is older than the code it is given (the versions "
+    "in the message are those of PTX, not of CUDA or the GPU). Put the newer toolkit first on PATH in the shell that "
+    "starts the program (for good, in ~/.bashrc); the last command must show its ptxas. If /usr/local/cuda is not the "
+    "newer one, name that directory instead. Nothing has to be installed."
+)
+
+
+def _newer_ptxas(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The first toolkit whose ptxas knows the GPU, where the text tells that XLA runs an older one; otherwise None."""
+    from envkit.compat.gpu import target_span
+
+    told = Version.find(named(seen(environment, "ptxas-missing-or-old", "detail-in-use"), "version") or "")
+    firsts = [first for _, own in capable_gpus(environment, matrix) if (first := target_span(own, matrix)[0])]
+    first = max(firsts, default=None)
+    if told is None or first is None or told.release(2) >= first:
+        return None
+    return Remedy(
+        f"XLA runs the ptxas that comes first on PATH, of CUDA {told.release(2)}, which does not know this GPU; "
+        f"that of CUDA {first} is the first that does. Install that toolkit alongside, and put it first on PATH where "
+        "the program starts (the commands, for this shell); the framework stays as it is. The warning that names "
+        "the old ptxas must then be gone. If a kernel still fails to load, the framework's own libraries are "
+        "older than the GPU as well: then install a release that is built for it.",
+        install_cuda(environment, first),
+    )
 
 
 def _xla_users(environment: Environment) -> list[Installed]:
@@ -139,13 +190,18 @@ def _launcher_tools(environment: Environment, matrix: Matrix) -> Remedy:
 def _on_windows(environment: Environment) -> Remedy:
     """triton-windows has a compiler of its own; a portable Python lacks the headers and the import libraries."""
     if not seen(environment, "triton-needs-compiler", *_NO_HEADERS):
+        python, package = first_python(environment), windows_triton(environment)
         return Remedy(
-            "On Windows, use triton-windows, which brings its own compiler (TinyCC). For C++ code of torch.compile, "
-            "also install the Visual Studio Build Tools with Desktop development with C++, and start the program from "
-            "the x64 Native Tools prompt.",
-            (pip(first_python(environment), "install", "-U", "triton-windows"),),
+            "On Windows, use triton-windows, which brings its own compiler (TinyCC), in the release for your torch"
+            f"{_FOR_TORCH if package == _WINDOWS_TRITON else ''}. Another triton has the same folder: remove it first. "
+            "For C++ code of torch.compile, also install the Visual Studio Build Tools with Desktop development with "
+            "C++, and start the program from the x64 Native Tools prompt.",
+            (
+                pip(python, "uninstall", "-y", "triton", _WINDOWS_TRITON),
+                pip(python, "install", REQUIREMENT(package)),
+            ),
         )
-    number = named(seen(environment, "triton-needs-compiler", "detail-abi"), "number")
+    number = named(seen(environment, "triton-needs-compiler", "detail-abi"), "number") or _abi(environment)
     release = f"{number[0]}.{number[1:]}" if number else None
     which = f"Python {release}" if release else "exactly the same Python release (3.X)"
     where = "python_embeded, next to python.exe" if "comfyui-portable" in managers(environment) else "its own folder"
@@ -161,7 +217,27 @@ def _on_windows(environment: Environment) -> Remedy:
     )
 
 
-_NO_HEADERS = ("tcc-headers", "headers")
+def windows_triton(environment: Environment) -> str:
+    """The package with the newest release that goes with the installed torch, where that is known."""
+    from envkit.compat.pairs import newest_beside, pairs_by_package
+
+    torch = next((own for item in installs(environment, "pytorch") if (own := release(item.framework.version))), None)
+    if torch is None:
+        return _WINDOWS_TRITON
+    exact = {"torch": (f"torch=={torch}", VersionSpec.parse(f"=={torch}"))}
+    found = newest_beside(pairs_by_package().get(_WINDOWS_TRITON, ()), exact)
+    return f"{_WINDOWS_TRITON}=={found}" if found else _WINDOWS_TRITON
+
+
+def _abi(environment: Environment) -> str | None:
+    """The Python in the form of folder names, 312 for 3.12."""
+    version = first_python(environment).version
+    return str(version.release(2)).replace(".", "") if version is not None else None
+
+
+_WINDOWS_TRITON = "triton-windows"
+_FOR_TORCH = " (its page lists which, and the newest is for the newest torch)"
+_NO_HEADERS = ("tcc-headers", "headers", "detail-pyconfig")
 _NO_LIBCUDA = ("libcuda", "libcuda-triton")
 _FIRST_WHEEL = limit("one-soname-per-major")  # of CUDA, from which on nvcc is a wheel
 _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix

@@ -8,7 +8,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.cuda.nvcc_ages import capability_of_target, newest_possible
 from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
-from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.ask import install_cuda, toolkit_at_home
 from envkit.checks.engine.command import PATH, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
@@ -159,7 +159,7 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
         return there
     fitting = last if dropped else _of_framework(environment, first, last)
     limit = toolkit_row(fitting, matrix) if fitting else None
-    gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
+    gcc = _up_to(limit.gcc_max.major) if dropped and limit and limit.gcc_max else ""
     link = named(seen(environment, "nvcc-too-old-for-gpu", "detail-link"), "link")
     if fitting and link:
         return Remedy(
@@ -173,14 +173,45 @@ def for_target(environment: Environment, matrix: Matrix, target: str, *, dropped
     if fitting is None:
         return Remedy(f"{said}{gcc}")
     cudnn = _cudnn_beside(environment, matrix, fitting)
+    installs_it = (
+        f"unpack {cudnn} from NVIDIA's cuDNN archive into $HOME/cuda-{fitting.release(2)}"
+        if toolkit_at_home(environment, fitting)
+        else f"the command installs {cudnn} too"
+    )
     with_it = (
-        f" The build also uses cuDNN, which has to be one for the new CUDA: the command installs {cudnn} too; the "
-        "build must find that one, not an older one in /usr/include."
+        f" The build also uses cuDNN, which has to be one for the new CUDA: {installs_it}; the build must find that "
+        "one, not an older one in /usr/include."
         if cudnn
         else ""
     )
     lower = "" if dropped else _lower(own, matrix)
+    if configured := _by_makefile(environment, fitting, target):
+        return Remedy(
+            f"{said}{gcc}{with_it} {configured.advice}", (*install_cuda(environment, fitting, cudnn), *configured.steps)
+        )
     return Remedy(f"{said}{gcc}{with_it}{lower}", install_cuda(environment, fitting, cudnn))
+
+
+def _up_to(gcc: int) -> str:
+    """The host compiler, and how a build is told of an older one."""
+    return (
+        f" It accepts GCC up to {gcc}: if the system's is newer, install GCC {gcc} as well (on Arch, gcc{gcc} is in "
+        f"the AUR), and set CC, CXX, and CUDAHOSTCXX to its gcc and g++ before the build."
+    )
+
+
+def _by_makefile(environment: Environment, cuda: Version, target: str) -> Remedy | None:
+    """The line of Caffe's Makefile.config that names the toolkit: its make calls nvcc by this path, not by PATH."""
+    told = named(seen(environment, "nvcc-too-old-for-gpu", "detail-caffe-dir"), "root")
+    if told is None:
+        return None
+    return Remedy(
+        f"Makefile.config names the toolkit ({told}), whatever PATH says: the command before the last changes that "
+        f"line and keeps the old file with the suffix .bak; then run make again. Or, if no GPU here needs sm_{target}, "
+        f"keep the toolkit and delete the targets from compute_{target} on from CUDA_ARCH in that file (the line "
+        "before them then ends without a backslash).",
+        steps(environment, "caffe-cuda-dir", root=f"/usr/local/cuda-{cuda.release(2)}"),
+    )
 
 
 def _lower(own: ComputeCapability, matrix: Matrix) -> str:

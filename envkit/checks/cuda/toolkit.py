@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
+from envkit.checks.cuda.host_gcc import with_compiler
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, mixed_toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
@@ -236,11 +237,11 @@ def _point_home(environment: Environment, matrix: Matrix, cuda: Version | None) 
         return remedy(environment, "Use the matching toolkit for this shell:", "use-toolkit", root=root)
     if managed_by(environment, "no-root", *QUEUES) and (own := in_home(environment, matrix, cuda)):
         return own
-    return Remedy(
+    advice = (
         f"Install the CUDA {cuda} toolkit alongside the current one and set CUDA_HOME to it, or install a PyTorch "
-        "build for your nvcc's CUDA version. Then build again in the same shell, in a fresh build directory.",
-        install_cuda(environment, cuda),
+        "build for your nvcc's CUDA version. Then build again in the same shell, in a fresh build directory."
     )
+    return with_compiler(environment, matrix, cuda, Remedy(advice, install_cuda(environment, cuda)))
 
 
 _SEVERAL = Fault(

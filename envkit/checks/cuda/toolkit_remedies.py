@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import tells_framework
-from envkit.checks.engine.command import PATH, export, fixed
+from envkit.checks.engine.command import IMAGE_NAME, PATH, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import library_path
 from envkit.checks.engine.managers import QUEUES, managed_by
@@ -25,11 +25,21 @@ _OF_CMAKE = ("cmake-compiler", "cmake-no-compiler", "cmake-package", "cmake-none
 _IN_NAME = regex(r"cuda-(?P<release>\d{1,2}\.\d)")
 
 
+_WITHOUT_SUDO = (
+    "The toolkit is installed, and your own shell finds it; sudo replaces PATH, so what runs under it does not. Run "
+    "the same command without sudo (if an earlier try with sudo left files that you may not write: sudo chown -R $USER "
+    ". in this directory). Only if it has to write to directories of the system, hand the variables over: sudo env "
+    'PATH="$PATH" LD_LIBRARY_PATH="$LD_LIBRARY_PATH", then the command. The line below shows that sudo then finds nvcc.'
+)
+
+
 def at_another_place(environment: Environment) -> Remedy | None:
     """The remedy where the toolkit is there under a wrong name, or may not be installed for everybody; otherwise
     None."""
-    if by_list := from_list(environment):
-        return by_list
+    if elsewhere := from_list(environment) or of_runtime_image(environment):
+        return elsewhere
+    if seen(environment, "toolkit-missing", "detail-sudo"):
+        return remedy(environment, _WITHOUT_SUDO, "sudo-with-path")
     if managed_by(environment, "no-root", *QUEUES):
         return _without_root(environment)
     return None
@@ -49,6 +59,24 @@ def from_list(environment: Environment) -> Remedy | None:
             root=home,
         )
     return None
+
+
+def of_runtime_image(environment: Environment) -> Remedy | None:
+    """The devel flavor of the image that the text builds on, where it is the runtime one; otherwise None."""
+    image = named(seen(environment, "toolkit-missing", "detail-runtime-image"), "image")
+    if image is None:
+        return None
+    return Remedy(
+        f"{image} is the runtime flavor, which contains CUDA's libraries but no nvcc. Change the FROM line to the "
+        "devel flavor of the same release (the first command does, in the Dockerfile's directory), add ENV "
+        "CUDA_HOME=/usr/local/cuda after it, and build the image again under the name that you start. The last "
+        "command then prints nvcc's release. Nothing has to be installed in the running container.",
+        (
+            run("sed", "-i.bak", "/^FROM/s/-runtime/-devel/", "Dockerfile"),
+            run("docker", "build", "-t", IMAGE_NAME, "."),
+            run("docker", "run", "--rm", "--entrypoint", "nvcc", IMAGE_NAME, "--version"),
+        ),
+    )
 
 
 def for_program(environment: Environment, matrix: Matrix) -> Remedy | None:

@@ -47,7 +47,9 @@ def _beyond(environment: Environment, matrix: Matrix, message: Message) -> bool:
     from envkit.compat.driver import driver_floors
 
     own, cuda = installed(environment), Version.find(message.values.get("cuda", ""))
-    if own is None or cuda is None or cuda_works(environment) or not complained(environment):
+    if own is None or cuda is None or cuda_works(environment):
+        return False
+    if not (complained(environment) or seen(environment, "framework-sees-no-gpu")):
         return False
     lowest = driver_floors(cuda, matrix, driver_platform(environment)).lowest
     return lowest is not None and own < lowest

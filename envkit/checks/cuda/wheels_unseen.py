@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, run
+from envkit.base.sentences import series
+from envkit.checks.engine.command import NAME, PATH, PYTHON, REQUIREMENT, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import seen
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.companions import build_of_torch
 from envkit.checks.frameworks.installs import distribution, judged, named_python, pip, release
 from envkit.checks.frameworks.swap import place_words
-from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, Message, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -40,6 +41,39 @@ def there_already(environment: Environment, wheel: str, library: str) -> Remedy 
             *steps(environment, "wheel-libraries", python=program),
             *((run(PYTHON(program), "-c", _TRY),) if torch is not None else ()),
         ),
+    )
+
+
+def of_soname(wheel: str, library: str) -> str:
+    """The wheel in the release that has this file, where its name does not fix one."""
+    number = library.rpartition(".so.")[2]
+    return f"{wheel}=={number}.*" if number.isdigit() and int(number) and "-cu" not in wheel else wheel
+
+
+def named_libraries(messages: tuple[Message, ...]) -> tuple[str, ...]:
+    """The libraries that the messages name, each once."""
+    return tuple(dict.fromkeys(name for one in messages if (name := one.values.get("library"))))
+
+
+_NOT_FOR_THE_LOADER = ("/stubs", "-packages/", "/nvvm/")  # a build links the first, and programs search the others
+
+
+def on_this_disk(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
+    """The loader's path where the text lists the very file that the loader does not find."""
+    libraries = named_libraries(messages)
+    listed = seen(environment, "libcudart-missing", "detail-found")
+    folders = [one.values["folder"] for one in listed if one.values.get("found") in libraries]
+    folder = next((each for each in folders if not any(part in each for part in _NOT_FOR_THE_LOADER)), "")
+    if not folder or not isinstance(PATH(folder), str):
+        return None
+    return remedy(
+        environment,
+        f"{series(libraries[:2])} {'are' if len(libraries) > 1 else 'is'} there, in {folder}, so nothing has to be "
+        "installed or linked: the loader does not look there. Let it, in the shell that starts the program (to make it "
+        "permanent, add the line to ~/.bashrc). An IDE or a service does not read that file: for those, write the "
+        "directory into a file in /etc/ld.so.conf.d and run sudo ldconfig.",
+        "load-folder",
+        root=folder,
     )
 
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
+from envkit.checks.engine.managers import appliance
 from envkit.checks.engine.messages import named
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import families, on_windows, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs, judged
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, Message
+from envkit.tables.loader import read
+from envkit.tables.rows import Runfile
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -112,10 +115,25 @@ def _python_of(environment: Environment) -> list[Word]:
     return ["--python", VERSION(versions.pop())] if len(versions) == 1 else []
 
 
+def toolkit_at_home(environment: Environment, version: Version) -> tuple[Command, ...]:
+    """NVIDIA's installer into the home directory, on a distribution that no plan is made for; none on others."""
+    if not environment.system.os.known or families(environment) or appliance(environment):
+        return ()
+    rows = [row for row in read(Runfile) if row.kind == "toolkit" and row.architecture == "x86_64"]
+    row = max(
+        (row for row in rows if row.cuda.release(2) == version.release(2)), key=lambda row: row.cuda, default=None
+    )
+    if row is None:
+        return ()
+    return steps(environment, "toolkit-at-home", url=row.url, file=row.name, version=version.release(2))
+
+
 def install_cuda(environment: Environment, version: Version, cudnn: Version | None = None) -> tuple[Command, ...]:
     """The commands that install a toolkit next to the others and build with it, in this shell."""
     if on_windows(environment):
         return (run("winget", "install", "--id", "Nvidia.CUDA", "--version", VERSION(version.release(2))),)
+    if by_runfile := toolkit_at_home(environment, version):
+        return by_runfile
     return (
         run("envkit", "install", "--cuda", VERSION(version), *_with_cudnn(cudnn), "--run"),
         *steps(environment, "use-toolkit", root=f"/usr/local/cuda-{version.release(2)}"),

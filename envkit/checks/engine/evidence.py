@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import Enum
 
 from envkit._startup.records import is_record
+from envkit.base.kept import kept
 from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import ONLY_TOLD, Evidence, Outcome, ok, skip, unknown
 from envkit.model import Environment, MachineKind
-from envkit.model.kept import kept
 from envkit.model.paths import fact
 
 NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
@@ -37,7 +37,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "containers.cdi_missing_paths": "CDI specification",
     "containers.host_listed": "start of this container",
     "containers.toolkit_config": "NVIDIA Container Toolkit configuration",
-    "containers.node_devices": "GPU counts of the Kubernetes node",
+    "containers.node_devices": "GPU counts on the Kubernetes node",
     "containers.podman": "Podman",
     "cuda_home": "directory of CUDA_HOME",
     "cuda_link": "/usr/local/cuda symlink",

@@ -32,7 +32,8 @@ class Confidence(str, Enum):
     POSSIBLE = "possible"  # one of several, none of them much more frequent
 
 
-ONLY_TOLD = "needs a matching error message from a program"  # why a check has no answer of its own
+# Why a check has no answer of its own.
+ONLY_TOLD = "the input contains none of the error messages that these checks look for"
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 

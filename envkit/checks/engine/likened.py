@@ -27,13 +27,13 @@ def likened(environment: Environment, findings: Sequence[Finding], checks: Mappi
     hint = _hint(environment)
     if hint is None or any(finding.status in _ANSWERED for finding in findings):
         return list(findings)
-    own = [finding for finding in findings if finding.id == hint.values["cause"]]
+    own = [finding for finding in findings if finding.id == hint.values.get("cause")]
     if not own or any(finding.status is Status.OK for finding in own):
         return list(findings)
     fine = {finding.id for finding in findings if finding.status is Status.OK}
     if any(message.signature.partition("/")[0] in fine for message in environment.messages.get()):
         return list(findings)  # a known message is explained
-    others = [checks[id] for id in hint.values["others"].split() if id in checks and id not in fine]
+    others = [checks[id] for id in hint.values.get("others", "").split() if id in checks and id not in fine]
     told = _told(environment, hint, own[0], checks[own[0].id], others)
     return [told if finding is own[0] else finding for finding in findings if finding not in own[1:]]
 

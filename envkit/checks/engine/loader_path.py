@@ -7,6 +7,7 @@ from collections.abc import Collection
 from envkit.checks.engine.command import PATH, Command, export, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import steps
 from envkit.model import Environment, MachineKind
 
@@ -33,6 +34,12 @@ def library_path(environment: Environment) -> tuple[str, ...]:
 def folder_of(path: str) -> str:
     """The folder of a file."""
     return path.rpartition("/")[0]
+
+
+def told_folders(environment: Environment, soname: str) -> tuple[str, ...]:
+    """The folder from which the loader took the library, as its own words (LD_DEBUG=libs) tell; none for others."""
+    told = named(seen(environment, "nvjitlink-symbol", "detail-loaded-from"), "folder") if soname else None
+    return (told,) if told and "site-packages" not in told else ()
 
 
 def without_folders(environment: Environment, advice: str, guilty: Collection[str], sign: str) -> Remedy:

@@ -16,7 +16,8 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "nixos": "On NixOS, set this in configuration.nix (hardware.nvidia), then run sudo nixos-rebuild switch.",
     "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
     "ostree": "This system's /usr is an image: layer the packages with rpm-ostree install, or rebase to an image that "
-    "has the driver.",
+    "has the driver. If the fault came with an update of the image, go back to the one before it: sudo rpm-ostree "
+    "rollback, then reboot.",
     "dgx": (
         "A DGX gets its driver from the DGX OS repositories: a server branch and, on systems with NVSwitches, the "
         "Fabric Manager of exactly the same version. Ubuntu's desktop packages do not keep the two in sync. Upgrade "
@@ -68,4 +69,5 @@ def appliance(environment: Environment) -> str:
     product = ("dgx",) if "DGX" in (environment.system.vendor.value or "") else ()
     own = environment.package_changes.known or any("nvidia-" in each.name for each in environment.packages.value or ())
     names = (*(name for sign, name in _KERNELS.items() if sign in kernel), release, *product, *managers(environment))
+    own = own or "host-driver" in names
     return next((name for name in names if name in APPLIANCES and not (own and name == _OPERATOR)), "")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from envkit.base.kept import kept
 from envkit.base.pci import pci_address
 from envkit.base.wrap import excerpt
 from envkit.checks.engine.findings import Evidence
 from envkit.model import COMPLAINT, Environment, Message
-from envkit.model.kept import kept
 
 _DETAIL = "detail-"  # how variants are called that only tell something of a fault which others show
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them

@@ -49,3 +49,18 @@ def _in_cell(step: Command) -> Command:
     if is_pip(step):
         return replace(step, words=("%pip", *step.words[3:]))
     return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
+
+
+def with_variables(given: Remedy) -> Remedy:
+    """The commands as lines of a cell where they set plain variables: a shell that ! starts ends with its line."""
+    if not any(step.words[:1] == ("export",) for step in given.steps):
+        return given
+    steps = tuple(
+        replace(step, words=("%env", *step.words[1:]))
+        if step.words[:1] == ("export",)
+        else replace(step, words=(), shell=f"!{step.line}")
+        if step.words
+        else step
+        for step in given.steps
+    )
+    return Remedy(f"{given.advice} In a notebook, these are lines of a cell; restart the runtime before.", steps)

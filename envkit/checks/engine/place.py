@@ -19,9 +19,12 @@ _PYTHON = regex(r"(?:^|\$\()python(?= -[cm] )")
 _CONDA_PREFIX = regex(r"(?P<prefix>/.{1,200}/envs/[\w.-]{1,60})/bin/python[\d.]*")
 _BLANK = "IMAGE"  # where a command starts an image that the text may name
 _KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what is before kubectl there
+_MICROK8S_HELM = ("microk8s", "helm3")
 _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
 _OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
     "comfyui-portable": (".\\python_embeded\\python.exe", ""),
+    "runtime-folder": (".\\runtime\\python.exe", ""),
+    "one-click": (".\\installer_files\\env\\python.exe", "installer_files/env/bin/python"),
     "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
 }
 _TOOLKIT = ("envkit", "install", "--cuda")
@@ -36,6 +39,9 @@ _OF_THE_LANDLORD = regex(
     r"--gpu-reset|\bsudo reboot\b|\bmodprobe\b|\bdkms\b|\bnvidia-driver|\bsystemctl\b|\brmmod\b|\bdmesg\b"
     r"|/etc/modprobe\.d"
 )
+_OF_A_DRIVER = regex(r"\bnvidia-driver|\bcuda-drivers\b|\bubuntu-drivers\b")
+_TO_KEEP = "To keep the driver, "
+_HOSTED = "The driver of a hosted notebook is its provider's: nothing that is installed in it changes that."
 _RENTED = (
     "This needs the host, which you cannot change from a rented pod, and restarting the pod keeps the same machine: "
     "save your results, terminate the pod, and start a new one on another machine (a network volume keeps the data). "
@@ -56,6 +62,10 @@ def _placed(environment: Environment, names: tuple[str, ...], step: Command) -> 
     if step.words[:1] == ("kubectl",):
         prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
         return replace(step, words=(*prefix, *step.words))
+    if step.words[:2] == ("docker", "compose") and "compose-v1" in names:
+        return replace(step, words=("docker-compose", *step.words[2:]))
+    if step.words[:1] == ("helm",) and "microk8s" in names:
+        return replace(step, words=(*_MICROK8S_HELM, *step.words[1:]))
     if step.shell.startswith("kubectl "):
         prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
         return replace(step, shell=" ".join((*prefix, step.shell)))
@@ -137,6 +147,15 @@ def _called_by(own: str, step: Command) -> Command:
 def is_pip(step: Command) -> bool:
     """True for a call of pip by whichever python is first on PATH."""
     return step.words[:3] == ("python", "-m", "pip")
+
+
+def by_notebook_host(environment: Environment, given: Remedy) -> Remedy:
+    """Without a driver's installation, where the provider of a notebook alone installs drivers."""
+    if not managed_by(environment, "colab", "kaggle") or not any(_OF_A_DRIVER.search(one.line) for one in given.steps):
+        return given
+    kept = given.advice.partition(_TO_KEEP)[2]
+    other = f"{kept[0].upper()}{kept[1:]}" if kept else "Use a release of the program that this driver serves."
+    return Remedy(f"{_HOSTED} {other}")
 
 
 def by_landlord(environment: Environment, given: Remedy) -> Remedy:

@@ -31,7 +31,7 @@ from envkit.checks.engine.command import (
     for_windows,
 )
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import appliance, managers
+from envkit.checks.engine.managers import appliance, managed_by, managers
 from envkit.model import Environment, MachineKind
 from envkit.tables.findings import RemedyStep
 from envkit.tables.loader import read
@@ -93,12 +93,14 @@ _ON_WINDOWS = (
     *(
         "call",
         "findstr",
+        "git",
         "xcopy",
         "reg",
         "mkdir",
         "set",
         "cmake",
         "koboldcpp",
+        "mbr2gpt",
         "powershell",
         "ren",
         "vcvars64.bat",
@@ -239,7 +241,8 @@ def _of_others(environment: Environment) -> bool:
 
 def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     """What to say of commands for a distribution that nobody told."""
-    if _known(environment) or appliance(environment) or _of_others(environment):
+    hosted = managed_by(environment, "colab", "kaggle")
+    if hosted or _known(environment) or appliance(environment) or _of_others(environment):
         return ""
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]

@@ -8,14 +8,17 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
+from envkit.checks.engine.command import NAME, REQUIREMENT, SCRIPT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.lasting import words_on_lasting
 from envkit.checks.engine.managers import APPLIANCES, QUEUES, appliance, in_container, in_image, managed_by, managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.notebook_cells import NOTEBOOKS, in_hosted_cell, in_kernel_cell, in_one_cell
-from envkit.checks.engine.place import by_landlord, by_own_python, in_place
+from envkit.checks.engine.notebook_cells import NOTEBOOKS, in_hosted_cell, in_kernel_cell, in_one_cell, with_variables
+from envkit.checks.engine.place import by_landlord, by_notebook_host, by_own_python, in_place
+from envkit.checks.engine.poetry_python import by_poetry
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.engine.toolkit_driver import words_on_driver
+from envkit.checks.engine.unverified import accepted
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.model import Environment
 from envkit.tables.loader import read
@@ -56,7 +59,8 @@ def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
     if (owned := by_landlord(environment, given)) is not given:
         return owned
-    given = by_own_python(environment, in_place(environment, given))
+    given = by_notebook_host(environment, given)
+    given = accepted(by_own_python(environment, in_place(environment, given)))
     given = _inside(environment, _by_project(environment, _by_system(environment, given)))
     return _with_words(given, _words_on_loss(environment, given))
 
@@ -138,8 +142,11 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
     """With the pip commands in the words of the project's manager: it would undo what pip does after its back."""
     calls = [_pip_call(step) for step in given.steps]
     names = managers(environment)
+    if "poetry" in names and (of_lock := by_poetry(given)):
+        return of_lock
     if not any(calls):
-        return (in_one_cell(given) if not frozenset(NOTEBOOKS).isdisjoint(names) else None) or given
+        notebook = not frozenset(NOTEBOOKS).isdisjoint(names)
+        return (in_one_cell(given) or with_variables(given)) if notebook else given
     for name, speak in _SPEAKERS.items():
         if name in names:
             return speak(environment, given, calls)
@@ -147,10 +154,15 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
 
 
 def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
-    if in_image(environment) or "container" in names:
+    if environment.containers.image.known:
         yield (
-            "A change inside a container is lost when the container is removed; to keep it, add the command to the "
-            "Dockerfile as a RUN line."
+            "Changes made in a running container are lost when it is removed, so add the command below to your "
+            "Dockerfile as a RUN instruction."
+        )
+    elif in_image(environment) or "container" in names:
+        yield (
+            "If this environment is in a container, the change is lost when the container is removed; to keep it, add "
+            "the command to the Dockerfile as a RUN instruction."
         )
 
 
@@ -220,12 +232,25 @@ def _words(lines: Iterable[str]) -> list[Word]:
     return [line if "://" in line else REQUIREMENT(line) for line in lines]
 
 
+_NOT_ISOLATED = "--no-build-isolation"
+
+
 def _uv(environment: Environment, given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     def install(call: _PipCall) -> Iterator[Command]:
         index = ("--index", f"{NAME(_source(call.index))}={URL(call.index)}") if call.index else ()
         links = ("--find-links", URL(call.links)) if call.links else ()
-        yield run("uv", "add", *_words(call.requirements), *index, *links)
+        apart = call.requirements if _NOT_ISOLATED in call.options else ()
+        alone = [word for line in apart for word in (f"{_NOT_ISOLATED}-package", NAME(_name(line)))]
+        yield run("uv", "add", *alone, *_words(call.requirements), *index, *links)
 
+    if extra := named(seen(environment, "torch-replaced-by-dependency", "detail-extra"), "extra"):
+        return Remedy(
+            f"uv run makes the environment anew each time: without the extra, it leaves out the build that uv sync "
+            f"--extra {extra} installed, and a package that needs torch brings the plain one. Name the extra each "
+            "time, or call the environment's own Python, or add --no-sync. Nothing in pyproject.toml has to be "
+            "changed.",
+            (run("uv", "run", "--extra", NAME(extra), "python", SCRIPT),),
+        )
     steps = _translated(given, calls, install, _removal("uv", "pip", "uninstall"))
     explicit = " There, add explicit = true to the new index, so that no other package is installed from it."
     has_index = any(call and call.index for call in calls)
@@ -343,6 +368,7 @@ def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
         yield _restart(environment)
     yield from (words for part, words in _SIDE_EFFECTS.items() if any(part in line for line in lines))
     yield from words_on_driver(environment, given)
+    yield from words_on_lasting(environment, given)
     yield from _toolkit_in_image(environment, given)
     if any("sudo " in line for line in lines) and managed_by(environment, *QUEUES):
         yield _ASK_ADMINISTRATORS

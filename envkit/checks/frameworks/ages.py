@@ -150,7 +150,7 @@ def _numba(side: str, numpy: str) -> Remedy:
 
 _AGES = Fault(
     _ID,
-    "A package was written for a different release of a library that it uses",
+    "A package is incompatible with the installed version of a library that it uses",
     impact="The import, the build, or the first call stops at what the installed release does not have; the driver is "
     "fine.",
     remedy=_of_one_time,

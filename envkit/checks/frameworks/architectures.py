@@ -16,6 +16,8 @@ from envkit.checks.engine.messages import message_evidence, named, only_shown, s
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
+from envkit.checks.frameworks.by_design import refusal_of
+from envkit.checks.frameworks.changed_with import BUILD, with_the_rest
 from envkit.checks.frameworks.compiled import (
     compiled_extension,
     compiled_program,
@@ -25,6 +27,7 @@ from envkit.checks.frameworks.compiled import (
 from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
 from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.frameworks.left_out import compiled_for_later, left_out, or_on_cpu, possible
+from envkit.checks.frameworks.old_for_ollama import of_old_gpu
 from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -43,7 +46,6 @@ _NO_KERNELS = (
     '"no kernel image is available for execution on the device".'
 )
 _UNKNOWN_TO_IT = "This CUDA's cuBLAS and cuDNN have no kernels for the GPU: their calls fail, often the first one."
-_BUILD = "Install a build with kernels for this GPU."
 _BINARY = "Install a build with binary code for this GPU."
 _COMPILED_FIRST = (
     "The driver compiles the build's PTX code for this GPU when the program starts, which can take minutes."
@@ -59,8 +61,16 @@ _OWN_PYTHON = (
 )
 
 
+_OLD_CHECKPOINTS = (
+    "Copy the program's folder first: if the newer torch does not suit its other packages, the copy still works, and "
+    "only a newer edition of the program helps. If it then stops with `Weights only load failed`, put this line into "
+    "the batch file that starts it: set TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 (only with models from sources that you "
+    "trust)."
+)
+
+
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return _with_own_python(environment, _build(environment, matrix, _NEWER))
+    return with_the_rest(environment, matrix, _with_own_python(environment, _build(environment, matrix, _NEWER)))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
@@ -69,6 +79,8 @@ def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
     """With a word on whose Python it is, where a program installed its server itself."""
+    if "runtime-folder" in managers(environment) and given.steps:
+        return Remedy(f"{given.advice} {_OLD_CHECKPOINTS}", given.steps)
     by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
     if not (by_pip and seen(environment, _NEWER, "detail-managed")):
         return given
@@ -94,20 +106,23 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
-    told = tells_framework(environment, matrix, messages) or bool(seen(environment, _NEWER, "detail-torch"))
-    if own := compiled_program(environment, every, told=told, newer=check_id == _NEWER):
+    of_torch = seen(environment, _NEWER, "detail-torch") or seen(environment, _DROPPED, "told-cu-tag")
+    told = tells_framework(environment, matrix, messages) or bool(of_torch)
+    if own := of_old_gpu(environment, matrix, every) or compiled_program(
+        environment, every, told=told, newer=check_id == _NEWER
+    ):
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
-        return Remedy(f"{_BUILD} Which build is right depends on the GPU: include its name in the input.", (_NAME_GPU,))
+        return Remedy(f"{BUILD} Which build is right depends on the GPU: include its name in the input.", (_NAME_GPU,))
     wanted = Version.find(named(seen(environment, _NEWER, "detail-wanted"), "version") or "")
     if wanted is not None and name == "pytorch":
         why = (
-            f"{_BUILD} The requirements ask for {wanted}: that line would reinstall the build for a different CUDA "
+            f"{BUILD} The requirements ask for {wanted}: that line would reinstall the build for a different CUDA "
             "version, so replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
-    return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
+    return bring(environment, matrix, name, BUILD, messages=messages, native=check_id == _NEWER)
 
 
 def _of_vllm(environment: Environment) -> bool:
@@ -262,7 +277,7 @@ def _architecture(
         )
     words = "no longer supports" if fault == _DROPPED else _words_for_newer(own, held.sass, held.ptx)
     by_image = newer_vllm(environment, matrix, str(own)) if fault == _NEWER and _of_vllm(environment) else None
-    given = by_image or replacement(environment, matrix, item, _BUILD, native=fault == _NEWER)
+    given = by_image or replacement(environment, matrix, item, BUILD, native=fault == _NEWER)
     if of_another_build(environment, item, own, matrix):
         title = (
             f"The PyTorch in use has no kernels for {gpu.called}, and is not the {item.framework.package} named here"
@@ -272,7 +287,7 @@ def _architecture(
         evidence,
         title=f"{item.framework.package} {words} {gpu.called} (compute capability {own})",
         subject=subject,
-        remedy=given if fault == _NEWER else or_on_cpu(environment, matrix, given),
+        remedy=with_the_rest(environment, matrix, given) if fault == _NEWER else or_on_cpu(environment, matrix, given),
     )
 
 
@@ -360,7 +375,10 @@ def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message
         return wanted.found(
             evidence, title="The framework's build has no binary code for this GPU", impact=_COMPILED_FIRST
         )
-    return wanted.found(message_evidence(environment, messages), title=title)
+    evidence = message_evidence(environment, messages)
+    if refusal := refusal_of(messages):
+        return wanted.found(evidence, title=refusal.title, impact=refusal.impact, remedy=refusal.remedy)
+    return wanted.found(evidence, title=title)
 
 
 def _only_slow(messages: tuple[Message, ...]) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, REQUIREMENT, Command, Word, export, fixed, run
+from envkit.checks.engine.command import FILE, NAME, REQUIREMENT, Command, Word, export, fixed, run
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment, MachineKind
@@ -20,12 +21,15 @@ _ON_JETSON = (
     "delete the file."
 )
 _WITHOUT = ("python", "-m", "pip", "install", "--no-build-isolation")
+_ONE = "Run one compiler at a time; what is compiled already stays. With 16 GB of memory or more, a few also fit"
 _FEW = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
 
 
 def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     """What failed, built in the environment that has torch; where nothing tells what it was, in words."""
-    words, again = _target(environment)
+    words, again, rest = _target(environment)
+    if managed_by(environment, "uv") and (given := _by_uv(environment)):
+        return given
     build = fixed("python -m pip install setuptools wheel ninja packaging psutil")
     if not words:
         return Remedy(
@@ -35,12 +39,28 @@ def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return Remedy(
         f"Install the build requirements into the environment, then build without isolation.{again}",
-        (build, run(*_WITHOUT, *words)),
+        (build, run(*_WITHOUT, *words), *((run(*_WITHOUT, "-r", FILE(rest)),) if rest else ())),
     )
 
 
-def _target(environment: Environment) -> tuple[tuple[Word, ...], str]:
-    """What pip is to install, by its words; and what is left to do then."""
+def _by_uv(environment: Environment) -> Remedy | None:
+    """uv builds apart what the project file does not exempt, and undoes an addition whose build fails."""
+    told = named(seen(environment, "build-isolation-hides-torch", "detail-uv"), "package")
+    name = NAME(told.lower().replace("_", "-")) if told else None
+    if not isinstance(name, str):
+        return None
+    return Remedy(
+        f"uv builds {name} in an environment without torch. In pyproject.toml, under [tool.uv], add the line "
+        f'no-build-isolation-package = ["{name}"], and add setuptools, wheel, ninja, packaging, and psutil to the '
+        "project's dependencies (torch is one already). The first command installs everything else, and so torch and "
+        f"these tools; the second then builds {name} with them. That needs nvcc of torch's CUDA (CUDA_HOME), but no "
+        "GPU; a wheel of the project's release page for this torch and Python needs no compiler.",
+        (run("uv", "sync", "--no-install-package", NAME(name)), fixed("uv sync")),
+    )
+
+
+def _target(environment: Environment) -> tuple[tuple[Word, ...], str, str]:
+    """What pip is to install, by its words; what is left to do then, and the file of requirements that has the rest."""
     id = "build-isolation-hides-torch"  # noqa: A001 - as in reports
     messages = (*seen(environment, id, "detail-sdist", "detail-uv"), *seen(environment, id))
     told, version = named(messages, "package"), named(messages, "version")
@@ -48,12 +68,21 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str]:
     if told:
         package = told.replace("_", "-")
         words = (REQUIREMENT(f"{package}=={version}" if version else package),)
-        return words, " Then install the rest of the requirements file that named it." if file or not uv else ""
+        return (
+            words,
+            " Then install the rest of the requirements file that named it." if file or not uv else "",
+            file or "",
+        )
     if file:
-        return ("-r", FILE(file)), ""
+        return ("-r", FILE(file)), "", ""
     if known := named(seen(environment, id, "detail-known"), "package"):
-        return (REQUIREMENT(known.lower().replace("_", "-")),), " Then repeat the command that failed."
-    return (), ""
+        return (REQUIREMENT(known.lower().replace("_", "-")),), " Then repeat the command that failed.", ""
+    asked = seen(environment, id, "detail-asked")
+    if pinned := named(asked, "package"):
+        return (REQUIREMENT(pinned),), "", ""
+    if asked:
+        return (("-e", ".") if named(asked, "editable") else (".",)), "", ""
+    return (), "", ""
 
 
 def fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
@@ -63,7 +92,7 @@ def fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
     if package is None and seen(environment, id, "detail-make"):
         if environment.system.machine_kind.value is MachineKind.JETSON or seen(environment, id, "detail-small"):
             return remedy(environment, _ON_JETSON, "swap-file", "make-alone")
-        return Remedy(f"{_FEW} (-j1).", (fixed("make -j2"),))
+        return Remedy(f"{_ONE} (-j2, -j4).", (fixed("make -j1"),))
     if package is None and seen(environment, id, "detail-cmake"):
         return Remedy(
             f"{_FEW} (--parallel 1). Run it in the directory that contains the build directory, here called build.",

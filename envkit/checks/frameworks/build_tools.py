@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import first_python, installed_and_silent, installs, pip
+from envkit.checks.frameworks.installs import first_python, installed_and_silent, installs, pip, release
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -24,11 +25,60 @@ if TYPE_CHECKING:
 _NINJA = ("ninja", "ninja-file")
 
 
+def _in_slim_image(environment: Environment) -> Remedy:
+    """Ninja only starts the compilers, of which a slim image has none."""
+    torch = next((item for item in installs(environment, "pytorch") if item.framework.cuda is not None), None)
+    cuda = torch.framework.cuda if torch is not None else None
+    which = f"CUDA {cuda.release(2)}" if cuda is not None else "the CUDA that torch was built for"
+    return Remedy(
+        f"PyTorch compiles the extension here, with Ninja, g++, and nvcc of {which}, and a slim Python image has none "
+        "of them: with Ninja alone, the build stops at the next one. Either start from an image with the toolkit (a "
+        f"devel tag of nvidia/cuda for {which}) and install Python and the program in it, or add all three to this "
+        "image (the commands, for Debian, which slim images are: cat /etc/os-release shows it; as root in the "
+        "container; put them into the Dockerfile to keep them). A prebuilt wheel that has all kernels for this torch "
+        "and GPU needs none of them.",
+        (
+            fixed("apt-get update"),
+            fixed("apt-get install -y g++"),
+            pip(first_python(environment), "install", "ninja"),
+            *(install_cuda(environment, cuda) if cuda is not None else ()),
+        ),
+    )
+
+
+_WITH_OLDER_MSVC = (
+    f"nvcc of torch's CUDA, which is older than {limit('cuda-with-later-msvc')}, refuses today's MSVC: it takes "
+    f"toolsets up to {limit('msvc-of-older-cuda')}. The first command installs the Build Tools with that one (if "
+    "Visual Studio 2022 is there, add it in its installer instead, under Individual components, and replace the path "
+    "of the second by that of your edition). Then run the others in one Command Prompt, activate the environment "
+    "there, and build again. torch refuses an activated prompt without the last variable."
+)
+
+
+def _of_older_cuda(environment: Environment, matrix: Matrix) -> bool:
+    """Whether the compiler of the installed torch's CUDA takes no current MSVC."""
+    first = limit("cuda-with-later-msvc")
+    items = tuple(installs(environment, "pytorch"))
+    told = [item.framework.cuda for item in items if item.framework.cuda is not None]
+    own = {release(item.framework.version) for item in items}
+    built = [row.cuda for row in matrix.builds("pytorch") if row.version in own and row.cuda is not None]
+    return all(cuda < first for cuda in told or built) and bool(told or built)
+
+
 def _tools(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, "build-tools-missing", *_NINJA) and seen(environment, "build-tools-missing", "detail-slim"):
+        return _in_slim_image(environment)
     if seen(environment, "build-tools-missing", *_NINJA):
         return Remedy(
             "PyTorch compiles extensions with Ninja, which pip installs into the environment that runs the program.",
             (pip(first_python(environment), "install", "ninja"),),
+        )
+    if seen(environment, "build-tools-missing", "libaio", "libaio-prebuilt"):
+        return Remedy(
+            "DeepSpeed's async_io needs the headers of libaio: libaio-dev on Debian and Ubuntu, libaio-devel on Fedora "
+            "and RHEL, or libaio from conda-forge. Only offloading to NVMe uses it: to build the other operators "
+            "without it, set the variable below, and install again.",
+            (fixed("export DS_BUILD_AIO=0"),),
         )
     if seen(environment, "build-tools-missing", "curl"):
         return Remedy(
@@ -36,6 +86,8 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
             "libcurl4-openssl-dev (apt) or libcurl-devel (dnf), or build without them.",
             (fixed("cmake -B build -DGGML_CUDA=ON -DLLAMA_CURL=OFF"),),
         )
+    if on_windows(environment) and _of_older_cuda(environment, matrix):
+        return remedy(environment, _WITH_OLDER_MSVC, "build-tools-older-msvc")
     if on_windows(environment):
         return Remedy(
             "If Visual Studio with its C++ workload is installed, cl.exe is just not on PATH: open the x64 Native "
@@ -101,16 +153,51 @@ _OLD_COMPILER = Fault(
     impact="The build stops at an option, or at a header that asks for a newer C++ standard.",
     remedy=_newer_compiler,
 )
+_COPY = (
+    "Copy the toolkit's extension files into Visual Studio, in a Command Prompt that was started as administrator; "
+    "then configure again in a fresh build directory, where CMake names the CUDA compiler. "
+)
+_OR_WITHOUT = (
+    "Installing CUDA again after Visual Studio (component Visual Studio Integration) does the same. With CMake's Ninja "
+    "generator in the x64 Native Tools prompt (cmake -G Ninja -B build), neither is needed."
+)
+_OF_ANY = (
+    "The command is for Visual Studio 2022 Community: replace Community with your edition; for 2022 Build Tools and "
+    "all editions of 2019, which are in Program Files (x86), the second one. "
+)
+_YOUR_EDITION = (
+    "In the path, replace Community with your edition (Professional, Enterprise; the Build Tools of 2022 are in "
+    "Program Files (x86) as BuildTools), and C: if it is on another drive. "
+)
+_IN_X86 = {("2022", "BuildTools"): "vs-integration-tools"}  # the others of 2022 are in Program Files
+_OF_2019 = "2019"
+
+
+def _integration(environment: Environment, matrix: Matrix) -> Remedy:
+    """Into the Visual Studio that the text shows: its release and edition are parts of the path."""
+    told = seen(environment, "visual-studio-without-cuda", "detail-folder") or seen(
+        environment, "visual-studio-without-cuda", "detail-release"
+    )
+    year, edition = named(told, "year"), named(told, "edition") or "Community"
+    if year is None:
+        both = (*steps(environment, "vs-integration", folder=edition), *_of_2019(environment, edition))
+        return Remedy(f"{_COPY}{_OF_ANY}{_OR_WITHOUT}", both)
+    copy = _COPY if named(told, "edition") else f"{_COPY}{_YOUR_EDITION}"
+    if year == _OF_2019:
+        return Remedy(f"{copy}{_OR_WITHOUT}", _of_2019(environment, edition))
+    action = _IN_X86.get((year, edition), "vs-integration")
+    return Remedy(f"{copy}{_OR_WITHOUT}", steps(environment, action, folder=edition))
+
+
+def _of_2019(environment: Environment, edition: str) -> tuple[Command, ...]:
+    return steps(environment, "vs-integration-2019", folder=edition)
+
+
 _NO_INTEGRATION = Fault(
     "visual-studio-without-cuda",
     "Visual Studio lacks the CUDA toolkit's extension files",
     impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
-    remedy="Copy the toolkit's extension files into Visual Studio, in a Command Prompt that was started as "
-    "administrator; then build again in a fresh directory. The command is for Visual Studio 2022 Community: replace "
-    "Community with your edition (BuildTools is in Program Files (x86)); for 2019, replace 2022 with 2019 and v170 "
-    "with v160. Installing CUDA again after Visual Studio (component Visual Studio Integration) does the same. With "
-    "CMake's Ninja generator in the x64 Native Tools prompt (cmake -G Ninja -B build), neither is needed.",
-    actions=("vs-integration",),
+    remedy=_integration,
 )
 
 

@@ -10,6 +10,7 @@ from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.build_again import fewer_compilers, without_isolation
@@ -25,7 +26,11 @@ _BYTES_PER_COMPILER = 3 * 1024**3  # nvcc on the kernels of flash-attn takes mor
 
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    first, fits = limit("glibc-pi-functions"), limit("toolkit-with-pi-functions")
+    square = (named(seen(environment, "glibc-newer-than-toolkit"), "function") or "").startswith("rsqrt")
+    if square:  # which glibc took over one release later than the others
+        first, fits = limit("glibc-rsqrt"), limit("toolkit-with-rsqrt")
+    else:
+        first, fits = limit("glibc-pi-functions"), limit("toolkit-with-pi-functions")
     return Remedy(
         f"Compile with CUDA {fits} or newer, or in a container whose glibc is older than {first}.",
         install_cuda(environment, fits),

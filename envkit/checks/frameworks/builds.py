@@ -140,7 +140,8 @@ def _moved(title: str, before: Version | None, build: FrameworkBuild, works: str
     """
     if before is None or build.version.starts_with(before):
         return ""
-    return f" No build of {title} {before} {works}, so the command changes {title} to {build.version}."
+    moves = "upgrades" if build.version > before else "downgrades"
+    return f" No build of {title} {before} {works}, so the command below {moves} {title} to {build.version}."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:

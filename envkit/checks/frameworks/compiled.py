@@ -9,6 +9,7 @@ from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import (
     CAPABILITY,
+    IMAGE,
     NAME,
     PACKAGE,
     PYTHON,
@@ -134,13 +135,6 @@ def _without_source(found: Installed, names: list[str], capability: str) -> Reme
 def of_ollama(environment: Environment, capability: str) -> Remedy:
     """The current release, which has code for every GPU from its oldest one on."""
     own, oldest = Version.find(capability), limit("ollama-oldest-gpu")
-    if own is not None and own < oldest:
-        return Remedy(
-            f"Ollama's CUDA builds start at compute capability {oldest.release(2)}, and this GPU has {capability}: no "
-            "release of it uses the GPU by CUDA. Let it run on the CPU, or on Vulkan (OLLAMA_VULKAN=1), or use "
-            "llama.cpp that you compile for this GPU.",
-            (fixed("ollama --version"),),
-        )
     known = f", {capability} among them" if own is not None else ""
     said = (
         f"Ollama ships its own kernels, and its current releases have them for compute capability {oldest.release(2)} "
@@ -237,6 +231,8 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
             "If you build with make, set them in CUDA_ARCH in Makefile.config.",
             steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
+    if ready_image := _of_image(environment, capability, newer=newer):
+        return ready_image
     targets = series(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(
         f"{ready} To compile it yourself for compute capability {series(capability.split(';'))}, use a fresh build "
@@ -246,6 +242,31 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
         "not override it.",
         steps(environment, "compile-for", targets=number),
     )
+
+
+def _of_image(environment: Environment, capability: str, *, newer: bool) -> Remedy | None:
+    """Another tag of a ready-made image: nothing is compiled in it."""
+    image = IMAGE(environment.containers.image.value) if environment.containers.image.known else None
+    if not isinstance(image, str) or image.startswith(_OF_BUILDERS):
+        return None
+    age = (
+        "a newer tag, built for a CUDA release that knows this GPU"
+        if newer
+        else "an older tag, from before its libraries left out such GPUs, pinned by its full version"
+    )
+    compose = managed_by(environment, "compose")
+    return Remedy(
+        f"The program comes ready-made in the image {image}, which has no code for compute capability "
+        f"{series(capability.split(';'))}; driver and container are fine. Use "
+        f"{age} (the image's page in its registry lists the tags by date; the maker's releases say which CUDA each "
+        "has). If there is none, use the tag for the CPU, which usually has no gpu or cuda in its name, and leave the "
+        "GPU's lines out. "
+        + ("Put the tag into the Compose file, then:" if compose else "Then start the container from it."),
+        (fixed("docker compose pull"), fixed("docker compose up -d")) if compose else (),
+    )
+
+
+_OF_BUILDERS = ("nvidia/", "nvcr.io/", "pytorch/", "tensorflow/", "ubuntu", "debian")  # programs are compiled in these
 
 
 def hide_gpus(environment: Environment) -> Command:

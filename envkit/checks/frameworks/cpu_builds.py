@@ -36,7 +36,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
 from envkit.checks.frameworks.nix_builds import of_nixpkgs
-from envkit.checks.frameworks.onnxruntime import one_alone
+from envkit.checks.frameworks.onnxruntime import built_with_cuda, found_by_loader, one_alone
 from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
@@ -60,6 +60,8 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         return program
     if elsewhere := of_forge(environment) or of_nixpkgs(environment):
         return elsewhere
+    if name == "onnxruntime" and seen(environment, "cpu-only-wheel", "detail-own-build"):
+        return built_with_cuda(environment)
     if name == "onnxruntime" and seen(environment, "onnxruntime-two-packages", "detail-listed"):
         return one_alone(environment, matrix)
     if seen(environment, "cpu-only-wheel", "told-tf1"):
@@ -75,7 +77,7 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
             "Windows, PyPI has only CPU builds. To keep the next pip install -r from reinstalling it, move the torch "
             "lines into a separate file, install that file with --index-url, and pin the versions."
         )
-    given = bring(environment, matrix, name, why, messages=messages)
+    given = found_by_loader(environment, bring(environment, matrix, name, why, messages=messages))
     if name == "pytorch" and (whole := for_unknown_gpu(environment, matrix, given)):
         return whole
     own, *companions = _CPU_PACKAGES.get(name, ("",))
@@ -134,6 +136,8 @@ _CPU_ONLY = Fault(
 _ON_AARCH64 = replace(
     _CPU_ONLY,
     id="cpu-wheel-on-aarch64",
+    impact="On aarch64, the default wheel on the package index is CPU-only for many releases. The framework runs on "
+    "the CPU only; the GPU stays idle.",
     title="The CPU-only aarch64 wheel of a framework is installed on a machine with a GPU",
 )
 _NO_PLUGIN = Fault(
@@ -201,7 +205,7 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
         yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
         return
     if not environment.system.architecture.known and not seen(environment, "cpu-wheel-on-aarch64"):
-        yield unknown("it is not known which architecture the machine has")
+        yield unknown("cannot tell the machine's architecture")
         return
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     yield from _cpu_only(environment, matrix, _ON_AARCH64, messages)
@@ -322,7 +326,10 @@ def _belong_together(item: Installed, plugin: Distribution, jaxlib: Distribution
 @check(
     _NO_PLUGIN,
     layer=Layer.FRAMEWORK_BUILD,
-    explained_by=("jax-library-load", "ld-library-path-shadows-wheels", "no-gpu-on-pci", "nvjitlink-symbol"),
+    explained_by=(
+        *("container-no-gpu-injected", "jax-library-load", "ld-library-path-shadows-wheels", "no-gpu-on-pci"),
+        "nvjitlink-symbol",
+    ),
     rank=17,
     of_missing_gpu=True,
     any_of=("pythons", "messages"),

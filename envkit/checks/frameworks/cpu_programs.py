@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, cuda_tag
+from envkit.checks.cuda.ptx import reported_by
+from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
@@ -56,7 +58,7 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
         "llama" in one.text.lower() for one in messages
     )
     if told and "llama-cpp-python" in managers(environment):
-        return _llama(environment, messages)
+        return _llama(environment, matrix, messages)
     return None
 
 
@@ -142,7 +144,7 @@ def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, .
     )
 
 
-def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
+def _llama(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
     """llama.cpp's bindings are compiled when they are installed: without the option, for the CPU."""
     python = named_python(environment)
     executable = python.executable or "python"
@@ -167,16 +169,28 @@ def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
             ),
         )
     option = _option(version)
+    own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
+    first = install_cuda(environment, own.release(2)) if own is not None and toolkit is None else ()
+    nvcc = (
+        f" nvcc comes with the CUDA toolkit, which the driver does not include: the first commands install {own}, the "
+        "newest that this driver runs. Leave them out if nvcc --version shows that release or an older one."
+        if first and own is not None
+        else ""
+    )
     return Remedy(
         f"{why} Recompile it with CUDA enabled (-D{option}=on{f' in release {version}' if version else ''}); that "
-        "needs nvcc and a C++ compiler.",
-        steps(
-            environment,
-            "llama-cpp-python",
-            python=executable,
-            name=f"{_LLAMA}{release}",
-            option=option,
-            number="native",
+        f"needs nvcc and a C++ compiler.{nvcc} When a model is loaded, the log must then name the GPU; "
+        "n_gpu_layers=-1 puts all of its layers there.",
+        (
+            *first,
+            *steps(
+                environment,
+                "llama-cpp-python",
+                python=executable,
+                name=f"{_LLAMA}{release}",
+                option=option,
+                number="native",
+            ),
         ),
     )
 

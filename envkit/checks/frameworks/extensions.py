@@ -19,6 +19,7 @@ from envkit.checks.frameworks.built_here import compiled_again, named_extensions
 from envkit.checks.frameworks.companions import build_of_torch
 from envkit.checks.frameworks.graph_packages import of_pyg
 from envkit.checks.frameworks.installs import (
+    companions_of,
     distribution,
     distribution_evidence,
     first_python,
@@ -56,7 +57,7 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     """Which extension it is, only its messages tell; of two of them, both are replaced."""
     given = _of_one(environment, matrix)
     xformers = _xformers(environment, matrix)
-    if xformers is None or any("xformers" in line for line in given.commands):
+    if xformers in (None, given) or any("xformers" in line for line in given.commands):
         return given
     return Remedy(f"{given.advice} {xformers.advice}", (*xformers.steps, *given.steps))
 
@@ -134,6 +135,8 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     own = release(have)
     if not messages or own is None:
         return None
+    if same_release := _torch_of_wheel(environment, matrix, named(messages, "built") or "", have):
+        return same_release
     from envkit.compat.pairs import pairs_by_package
 
     rows = pairs_by_package().get("xformers", ())
@@ -147,6 +150,34 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
         f"xFormers {fitting[-1].version} is the release for torch {own}, which you can keep. Install it with the "
         "program's own Python (the one in its venv or python_embeded directory), not the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
+    )
+
+
+def _torch_of_wheel(environment: Environment, matrix: Matrix, built: str, have: str) -> Remedy | None:
+    """The torch that the wheel was built for, where the installed one is another build of that release: conda's."""
+    tag = local_tag(built)
+    build = build_of_torch(environment, matrix, built) if release(built) == release(have) else None
+    if build is None or build.cuda is None or not tag.startswith("cu") or tag == local_tag(have):
+        return None
+    python = first_python(environment)
+    own = (line.partition("==") for line in companions_of(matrix, build.version))
+    beside = [f"{name}=={number.partition('+')[0]}+{tag}" for name, _, number in own if name == "torchvision"]
+    return Remedy(
+        f"xFormers was built for the build of torch {build.version} for CUDA {build.cuda}, and the installed torch is "
+        "another build of the same release (conda's, or one for another CUDA): another release of xFormers changes "
+        f"nothing. Install the build for CUDA {build.cuda} in its place, in the same environment; the driver must "
+        f"support CUDA {build.cuda}.",
+        (
+            pip(python, "uninstall", "-y", "torch", "torchvision"),
+            pip(
+                python,
+                "install",
+                REQUIREMENT(f"torch=={built}"),
+                *map(REQUIREMENT, beside),
+                "--index-url",
+                URL(f"https://download.pytorch.org/whl/{tag}"),
+            ),
+        ),
     )
 
 
@@ -228,7 +259,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     elif not looked:
         torches = any(distribution(python, "torch") for python in judged(environment))
         yield (
-            unknown("it is not known what the compiled extensions were built for")
+            unknown("cannot tell what the compiled extensions were built for")
             if torches
             else nothing_to_judge(environment, "PyTorch")
         )

@@ -79,7 +79,7 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
         return skip(f"{SHOWS_NO}{what}", evidence=[Evidence("pythons", Problem.NOT_LOOKED.value)])
     if environment.pythons.known:
         return skip(f"no {what} is installed")
-    return unknown(f"it is not known whether any {what} is installed")
+    return unknown(f"cannot tell whether any {what} is installed")
 
 
 def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:

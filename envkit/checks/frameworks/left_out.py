@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import ComputeCapability
 from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows
@@ -13,12 +14,19 @@ from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import Environment, Message
 
 if TYPE_CHECKING:
-    from envkit.base.versions import ComputeCapability, Version
+    from envkit.base.versions import Version
     from envkit.tables import Matrix
 
 _ON_CPU = (
     "If the program needs a newer release than that, run it on the CPU with the GPU hidden (last command), use a "
     "newer GPU, or compile the framework for this GPU."
+)
+_COMPILED_FOR = ComputeCapability(3, 0)  # the oldest for which sources of today's frameworks can be compiled
+_TOO_OLD = (
+    "None can be compiled either: no CUDA release that the framework builds with compiles for this GPU, and no cuDNN "
+    "has kernels for it. Run the program on the CPU: with its own switch where it has one (a number of GPUs or of the "
+    "GPU of 0 or -1, --cpu, --device cpu), because a program that asks for GPU 0 stops where it is hidden; otherwise, "
+    "hide the GPU (command). Or use a newer GPU."
 )
 _WHICHEVER = (
     "No current build has kernels for this GPU, whichever of the chips with its name it is; a CUDA toolkit or another "
@@ -47,6 +55,8 @@ def or_on_cpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy
     beside = _DIRECTML if on_windows(environment) else ""
     if not capable_gpus(environment, matrix) and left_out(owns, matrix):
         return Remedy(f"{_WHICHEVER}{beside}", (hide_gpus(environment),))
+    if owns and max(own.numbers for own in owns) < _COMPILED_FOR.numbers:
+        return Remedy(f"{given.advice} {_TOO_OLD}{beside}", (hide_gpus(environment),))
     return Remedy(f"{given.advice} {_ON_CPU}{beside}", (*given.steps, hide_gpus(environment)))
 
 

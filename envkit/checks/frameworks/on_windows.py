@@ -6,16 +6,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.cuda.ptx import reported_by
 from envkit.checks.engine.command import REQUIREMENT, URL, Word, fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, skip
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring_release
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, companions_of, installs, named_python, pip, release
+from envkit.checks.frameworks.installs import (
+    TORCH_PACKAGES,
+    companions_of,
+    first_python,
+    installs,
+    named_python,
+    pip,
+    release,
+)
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -27,10 +36,18 @@ _PAGING_FILE = Fault(
     "windows-paging-file-small",
     "The Windows paging file is too small",
     impact="Processes fail at import torch; the libraries themselves are fine.",
-    remedy="Start fewer processes (num_workers, subprocess environments), or enlarge the paging file: System > "
-    "Advanced system settings > Performance Settings > Advanced > Virtual memory; then restart. To see the "
-    "current size:",
+    remedy="Enlarge the paging file: System > Advanced system settings > Performance Settings > Advanced > Virtual "
+    "memory. Choose System managed size on the drive with the most free space (it need not be C:), or a custom size of "
+    "at least twice the file that is loaded; then restart. Where several processes import PyTorch, starting fewer "
+    "(num_workers, subprocess environments) also helps. To see the current size:",
     steps=(fixed("powershell -Command Get-CimInstance Win32_PageFileUsage"),),
+)
+
+
+_REDISTRIBUTABLE = fixed("winget install --id Microsoft.VCRedist.2015+.x64")
+_FIRST = (
+    "The Visual C++ runtime (msvcp140.dll, vcruntime140.dll) is not installed: install it with the first command, and "
+    "start the program again. Only if fbgemm.dll still does not load, go on:"
 )
 
 
@@ -39,13 +56,21 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
     torch."""
     text = said(environment, "windows-runtime-missing").lower()
     patch = _next_patch(environment, matrix) if "fbgemm" in text or "libomp140" in text else None
+    if patch is not None and seen(environment, "windows-runtime-missing", "detail-no-runtime"):
+        return Remedy(f"{_FIRST} {patch.advice}", (_REDISTRIBUTABLE, *patch.steps))
     if patch is not None:
         return patch
+    if seen(environment, "windows-runtime-missing", "detail-intel-openmp"):
+        return Remedy(
+            "libiomp5md.dll is Intel's OpenMP library: the Visual C++ runtime does not have it, but a package of its "
+            "own does, which installs it next to Python. (NumPy with MKL brings it, NumPy from PyPI does not.)",
+            (pip(first_python(environment), "install", "intel-openmp"),),
+        )
     return Remedy(
         "Install the current Visual C++ runtime, which replaces an older one (without winget, run vc_redist.x64.exe "
         "from aka.ms/vs/17/release), and start the program again. If the error then names fbgemm.dll, install a "
         "later patch release of that torch: its fbgemm.dll does not need libomp140, the missing library.",
-        (fixed("winget install --id Microsoft.VCRedist.2015+.x64"),),
+        (_REDISTRIBUTABLE,),
     )
 
 
@@ -56,13 +81,16 @@ def _torch_of(matrix: Matrix, version: Version) -> Iterator[Word]:
     yield from (REQUIREMENT(line.partition("+")[0]) for line in lines if line.partition("==")[0] in TORCH_PACKAGES)
 
 
-def _cuda_index(matrix: Matrix, version: Version) -> tuple[Word, ...]:
-    """The index of that release's build that the most drivers run."""
+def _cuda_index(environment: Environment, matrix: Matrix, version: Version) -> tuple[Word, ...]:
+    """The index of that release's newest build that the driver runs; without one, of the build that most drivers do."""
     rows = [
         row for row in matrix.builds("pytorch") if row.version == version and row.cuda is not None and row.index_url
     ]
+    own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
+    run_here = [row for row in rows if own is not None and row.cuda is not None and row.cuda.release(2) <= own]
     oldest = min(rows, key=lambda row: row.cuda or version, default=None)
-    return ("--index-url", URL(oldest.index_url or "")) if oldest is not None else ()
+    best = max(run_here, key=lambda row: row.cuda or version, default=oldest)
+    return ("--index-url", URL(best.index_url or "")) if best is not None else ()
 
 
 def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -81,13 +109,14 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         return Remedy(
             f"torch {limit('fbgemm-with-libomp')} has a known problem: its fbgemm.dll needs libomp140.x86_64.dll, "
             f"which neither Windows nor the Visual C++ runtime provides; {patch} does not need it. The index below "
-            "has the build with the lowest driver requirement; without an index, pip installs a CPU build on Windows.",
+            "has a build that this driver runs; without an index, pip installs a CPU build on Windows. If the "
+            "program's own requirements name another CUDA (cu and its number), write that at the end of the address.",
             (
                 pip(
                     named_python(environment),
                     "install",
                     *_torch_of(matrix, patch),
-                    *_cuda_index(matrix, patch),
+                    *_cuda_index(environment, matrix, patch),
                 ),
             ),
         )

@@ -14,9 +14,10 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import fresh
 from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, pip, release
-from envkit.model import Environment
+from envkit.model import Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -29,7 +30,39 @@ _LISTED = (
     "next installation installs both again."
 )
 _RELEASE = regex(r"\bonnxruntime(?:-gpu)?(?:==| {1,40})(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3})\b")  # of a list
+_PRELOAD = (
+    "The CUDA libraries and cuDNN come as wheels, in which ONNX Runtime does not look by itself: import torch first, "
+    "or call onnxruntime.preload_dlls(), before the session is created."
+)
 _WORDS = "Uninstall all of them, then install the GPU package."
+
+
+def built_with_cuda(environment: Environment) -> Remedy:
+    """The own build again: without its switch, it leaves CUDA out and says nothing."""
+    return Remedy(
+        "This wheel was built from source without --use_cuda, and --cuda_home alone does not turn CUDA on: repeat your "
+        "build command with --use_cuda added, in a fresh build directory (delete build/ first). The new wheel's name "
+        "begins with onnxruntime_gpu: remove the old one, then install the new one from dist. The last command lists "
+        "CUDAExecutionProvider then. A release from the package index needs no build, if it has one for this Python.",
+        (
+            fixed("python -m pip uninstall -y onnxruntime"),
+            fixed("python -c 'import onnxruntime; print(onnxruntime.get_available_providers())'"),
+        ),
+    )
+
+
+def found_by_loader(environment: Environment, given: Remedy) -> Remedy:
+    """ONNX Runtime does not look into the wheels by itself: it lists the provider, and then runs on the CPU."""
+    if not any("onnxruntime-gpu[" in line for line in given.commands):
+        return given
+    if on_windows(environment):
+        return Remedy(f"{given.advice} {_PRELOAD}", given.steps)
+    executable = next(iter(judged(environment)), PythonEnvironment("", None)).executable or "python"
+    return Remedy(
+        f"{given.advice} {_PRELOAD} Where you cannot change the program, the last two commands let the loader find "
+        "them; they apply to this shell only.",
+        (*given.steps, *steps(environment, "wheel-libraries", python=executable)),
+    )
 
 
 def one_alone(environment: Environment, matrix: Matrix) -> Remedy:

@@ -14,7 +14,7 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import (
     distribution,
     distribution_evidence,
@@ -28,13 +28,45 @@ from envkit.checks.frameworks.installs import (
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.frameworks.windows_triton import triton_of_port
 from envkit.checks.frameworks.with_operators import compiled_again
-from envkit.model import Environment, PythonEnvironment
+from envkit.model import Environment, MachineKind, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _TENSORRT = ("tensorrt", "nvidia-tensorrt", "tensorrt-cu11", "tensorrt-cu12", "tensorrt-cu13")
+
+
+_BY_TRITON = (
+    "Build the engine in NVIDIA's TensorRT container of Triton's own release, {release}: it has exactly the TensorRT "
+    "that this Triton loads, which no download has. Run the command in the directory of the ONNX file, on the GPU that "
+    "serves the model (change the names to yours); then put the new file in the model repository in place of the old "
+    "one (model.plan), and load the model again."
+)
+
+
+def _of_a_board(environment: Environment, matrix: Matrix) -> bool:
+    """Whether the GPU that the message asks for is one that only Jetson boards have."""
+    have = named(seen(environment, "engine-built-elsewhere", "device"), "have")
+    boards = {str(gpu.compute_capability) for gpu in matrix.gpus if gpu.variant == "jetson"}
+    return have in boards - {str(gpu.compute_capability) for gpu in matrix.gpus if gpu.variant != "jetson"}
+
+
+_OF_JETPACK = ("/usr/src/tensorrt/bin/trtexec",)
+_ON_JETSON = (
+    " Copy the ONNX file to the board, since engines of another GPU never fit, and run the command there, in its "
+    "directory (JetPack installs trtexec; it may take half an hour). The new file replaces the old one."
+)
+
+
+_BY_TORCH2TRT = (
+    "The file holds an engine that torch2trt made on another GPU or with another TensorRT, and neither a different "
+    "TensorRT here nor trtexec makes it usable. Make it anew on this machine from the model's original PyTorch weights "
+    "(the project's README links them, or names its script): load them into the model, then model_trt = "
+    "torch2trt(model, [x], fp16_mode=True) with an input x of the program's size on the GPU, and "
+    "torch.save(model_trt.state_dict(), FILE) under the name that the program loads. Where it allows, load the "
+    "original model instead: it runs on any GPU, only slower."
+)
 
 
 def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
@@ -61,15 +93,32 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
                 ),
             ),
         )
+    if seen(environment, "engine-built-elsewhere", "detail-torch2trt"):
+        return Remedy(_BY_TORCH2TRT)
+    if folder := named(seen(environment, "engine-built-elsewhere", "detail-cache"), "folder"):
+        return Remedy(
+            f"The program keeps the engines that it builds in a cache ({folder}), which was copied from another "
+            "machine or kept after a change: delete that directory on this machine, and start the program again. "
+            "It builds the engines anew, which takes minutes the first time. Do not ship the cache: one is needed for "
+            "each GPU model and each TensorRT release."
+        )
     onnx = named(messages, "onnx") or f"{named(messages, 'engine') or 'MODEL'}.onnx"
     engine = f"{named(messages, 'engine') or onnx.rpartition('.')[0]}.{named(messages, 'ending') or 'engine'}"
     files = FILE(onnx), FILE(engine)
     options = [f"--onnx={files[0]}", f"--saveEngine={files[1]}"] if all(isinstance(one, str) for one in files) else []
+    if release := named(seen(environment, "engine-built-elsewhere", "detail-triton"), "release"):
+        said = _BY_TRITON.format(release=release)
+        return remedy(environment, said, "engine-for-triton", number=release, file=onnx, folder=engine)
+    if options and "fp16" in engine:
+        options.append("--fp16")
+    on_jetson = environment.system.machine_kind.value is MachineKind.JETSON or _of_a_board(environment, matrix)
+    program, place = (_OF_JETPACK, _ON_JETSON) if on_jetson else (("trtexec",), "")
     return Remedy(
         "Rebuild the engine from its model, on this GPU and with the TensorRT release that loads it: use trtexec "
         "from exactly that release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program "
-        f"that builds its own engines builds a new one after the old file is deleted.{several}{_raised(environment)}",
-        (run("trtexec", *options),) if options else (),
+        f"that builds its own engines builds a new one after the old file is deleted.{place}{several}"
+        f"{_raised(environment)}",
+        (run(*program, *options),) if options else (),
     )
 
 
@@ -260,6 +309,7 @@ def _before(text: str, first: Version) -> bool:
     layer=Layer.FRAMEWORK_BUILD,
     rank=60,
     any_of=("pythons", "messages"),
+    explained_by=("cudnn-missing",),
     fix="Rebuild the engine with the TensorRT release that loads it, on this GPU.",
     references=threads("yuvraj108c/ComfyUI-Dwpose-Tensorrt#5", "NVIDIA/TensorRT#2176"),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.engine.command import REQUIREMENT, fixed, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.managers import managed_by
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.frameworks.builds import fresh
 from envkit.checks.frameworks.installs import judged
 from envkit.model import Environment
@@ -14,6 +16,52 @@ from envkit.model import Environment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import Framework, FrameworkBuild
+
+
+_OF_CUDA = ("nvidia-", "triton", "cupy-cuda", "tensorrt", "tensorflow-gpu", "onnxruntime-gpu", "paddlepaddle-gpu")
+
+
+_BY_POETRY = (fixed("poetry lock"), fixed("poetry install"))
+
+
+def not_on_a_mac(environment: Environment, package: str) -> Remedy | None:
+    """What to do without, or take instead, on a Mac, for which nothing of CUDA's is made; None elsewhere."""
+    if not seen(environment, "python-no-wheel", "detail-mac"):
+        return None
+    if package.startswith(_OF_CUDA):
+        return Remedy(
+            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, for any Python version: leave it out (remove "
+            "its line from the requirements). A program that cannot do without it does not run there."
+        )
+    if "+cu" not in said(environment, "python-no-wheel"):
+        return None
+    why = (
+        f"Builds for CUDA (+cu in the version) do not exist for a Mac, for any Python: take the regular {package} from "
+        "PyPI there, which has the device mps."
+    )
+    if managed_by(environment, "poetry", "uv"):
+        return Remedy(
+            f"{why} In pyproject.toml, give the entry with +cu (or with the index for CUDA) the marker sys_platform == "
+            "'linux' or sys_platform == 'win32', and the plain one sys_platform == 'darwin', without a source. "
+            "(platform_machine is the processor, such as arm64, and never Darwin.) Then lock and install again.",
+            _BY_POETRY if managed_by(environment, "poetry") else (fixed("uv lock"), fixed("uv sync")),
+        )
+    return Remedy(
+        f"{why} Leave out +cu and the address of the index, also in the requirements file.",
+        (run("python", "-m", "pip", "install", REQUIREMENT(package)),),
+    )
+
+
+def by_requires_python(environment: Environment) -> Remedy | None:
+    """What a project may run on, where its manifest promises Pythons that a package does not support; else None."""
+    if not seen(environment, "python-no-wheel", "uv-requires-python"):
+        return None
+    return Remedy(
+        "uv solves for every Python that requires-python in pyproject.toml allows, not only for yours, and the package "
+        "supports fewer: the error names both. Narrow requires-python to the range that the package names, and lock "
+        "again. `uv pip install` looks only at the Python that is there, so it succeeds.",
+        (fixed("uv lock"), fixed("uv sync")),
+    )
 
 
 def nearest_elsewhere(

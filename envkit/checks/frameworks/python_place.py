@@ -6,7 +6,18 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, NAME, PACKAGE, PATH, PYTHON, SAFE_WORD, Command, Word, fixed, run
+from envkit.checks.engine.command import (
+    FILE,
+    NAME,
+    PACKAGE,
+    PATH,
+    PYTHON,
+    SAFE_WORD,
+    Command,
+    Word,
+    fixed,
+    run,
+)
 from envkit.checks.engine.evidence import known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -15,7 +26,14 @@ from envkit.checks.engine.messages import message_evidence, named, seen, variant
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
+from envkit.checks.frameworks.bare_conda import without_python
+from envkit.checks.frameworks.installs import (
+    distribution_evidence,
+    installs,
+    judged,
+    nothing_to_judge,
+    pip,
+)
 from envkit.model import Distribution, Environment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
 
@@ -166,6 +184,8 @@ def _with_own_python(environment: Environment, matrix: Matrix) -> Remedy:
             "Advanced app settings > App execution aliases.",
             (fixed("python -m pip install PACKAGE"), fixed("python -m pip list")),
         )
+    if bare := without_python(environment):
+        return bare
     return Remedy("Install with the Python that runs the program.", (fixed("python -m pip install PACKAGE"),))
 
 

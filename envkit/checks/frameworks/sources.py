@@ -172,12 +172,44 @@ _EXPLICIT = Remedy(
     "for torch, torchvision, and torchaudio. Everything else then comes from PyPI.",
     (fixed("uv lock"),),
 )
+_OTHER_SOLVER = Remedy(
+    "glibc meets every line that is shown: the conflict is a different one, which conda's old solver does not name. "
+    "Most often the environment's Python, or a package that is already in it, has no build beside those that are asked "
+    "for. Update conda, whose newer solver (libmamba) names the real conflict, and repeat your command in a new "
+    "environment that holds only a Python of that release's time. Name all channels of its instructions (-c pytorch -c "
+    "nvidia for CUDA builds of PyTorch; the newest releases are on conda-forge only).",
+    (fixed("conda update -n base conda"), fixed("conda config --set solver libmamba")),
+)
+_RAPIDS = Remedy(
+    "Install RAPIDS from its conda channels, into an environment of its own. It needs a GPU of the Volta generation "
+    "or newer; its installation guide names the releases for older ones. A compiler does not help.",
+    (
+        fixed("conda create -y -n rapids -c rapidsai -c conda-forge rapids"),
+        fixed("conda run -n rapids python -c 'import cuml; print(cuml.__version__)'"),
+    ),
+)
 _FOR_R = Remedy(
     "A release of torch for R is built for few CUDA releases, which its message or its installation guide lists; it "
     "downloads CUDA itself, so another toolkit on the machine does not matter, only the driver's age. Start R anew, "
     'choose one of them before anything is installed, such as with Sys.setenv(CUDA = "12.8"), and run '
     "install_torch(reinstall = TRUE). Or install the newest release of torch, or its prebuilt package, which has CUDA "
     "and cuDNN inside (options(repos) as in the guide). Afterward cuda_is_available() is TRUE.",
+)
+
+
+_OF_MANAGERS = (  # what a package manager's own message shows, whatever was asked for
+    (
+        ("uv-everything", "uv-first-index", "uv-registry"),
+        "Packages other than PyTorch's are looked up only in PyTorch's index",
+        _EXPLICIT,
+    ),
+    (
+        ("conda-glibc",),
+        "conda's channels have no packages that fit together, and it blames glibc, which is new enough",
+        _OTHER_SOLVER,
+    ),
+    (("placeholder",), "On PyPI, that release is an empty placeholder: its builds are on conda channels", _RAPIDS),
+    (("r-torch", "r-lantern"), "torch for R has no build for the CUDA that it found", _FOR_R),
 )
 
 
@@ -204,20 +236,10 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if unbuilt := _never_built(environment, matrix):
         yield unbuilt
         return
-    if everything := seen(environment, _INDEX_ID, "uv-everything", "uv-first-index", "uv-registry"):
-        yield _NO_INDEX.found(
-            message_evidence(environment, everything),
-            title="Packages other than PyTorch's are looked up only in PyTorch's index",
-            remedy=_EXPLICIT,
-        )
-        return
-    if of_r := seen(environment, _INDEX_ID, "r-torch", "r-lantern"):
-        yield _NO_INDEX.found(
-            message_evidence(environment, of_r),
-            title="torch for R has no build for the CUDA that it found",
-            remedy=_FOR_R,
-        )
-        return
+    for variants, title, given in _OF_MANAGERS:
+        if told := seen(environment, _INDEX_ID, *variants):
+            yield _NO_INDEX.found(message_evidence(environment, told), title=title, remedy=given)
+            return
     if beside := seen(environment, _INDEX_ID, "cpu-index-beside"):
         yield _NO_INDEX.found(
             message_evidence(environment, beside),

@@ -57,11 +57,12 @@ def _without_avx(environment: Environment) -> Remedy | None:
             "page, or start this one without it.",
             (fixed("koboldcpp --noavx2"),),
         )
-    if "disabling GPU support" in said(environment, "cpu-lacks-instructions"):
+    if "disabling GPU support" in said(environment, "cpu-lacks-instructions") or "ollama" in managers(environment):
         return Remedy(
-            "This release of Ollama turns the GPU off on a processor without AVX (the command then prints nothing). "
-            "Update Ollama: current releases use the GPU without it. In a virtual machine that hides AVX, give it the "
-            "host's CPU model and start it again. If neither is possible, compile Ollama on this machine.",
+            "Older releases of Ollama (2024) turn the GPU off on a processor without AVX (the command then prints "
+            "nothing). Update Ollama: current releases use the GPU without it. In a virtual machine that hides AVX, "
+            "give it the host's CPU model (libvirt: <cpu mode='host-passthrough'/>; Proxmox: qm set VMID --cpu host), "
+            "and stop and start it. If neither is possible, compile Ollama on this machine.",
             (fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"),),
         )
     item = next(installs(environment, "tensorflow"), None)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
+from envkit.base.versions import Version
 from envkit.checks.cuda.cuda_versions import NO_DRIVER
-from envkit.checks.engine.command import REQUIREMENT, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, Word, fixed, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import replacement
+from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.installs import gpu_present, installs, release
 from envkit.model import Environment
 
@@ -32,17 +34,39 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
         return replacement(environment, matrix, item, why)
     newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
     native = f", or TensorFlow {last.version} here, with Python {last.pythons[-1]} or older" if last else ""
+    floor = _windows_driver(newest, matrix)
+    driver = f" (it has to be {floor} or newer: update it first if nvidia-smi shows an older one)" if floor else ""
     return Remedy(
-        f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver, and the first command may "
-        "ask for a reboot. After that, start programs with tf/bin/python in WSL.",
+        f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver{driver}, and the first "
+        f"command may ask for a reboot. TensorFlow {newest.version} needs Python {newest.pythons[0]} to "
+        f"{newest.pythons[-1]}. After that, start programs with tf/bin/python in WSL.",
         (
-            fixed("wsl --install"),
+            fixed("wsl --install -d Ubuntu-24.04"),
             fixed("wsl sudo apt-get update"),
             fixed("wsl sudo apt-get install -y python3-venv"),
             fixed("wsl --cd ~ python3 -m venv tf"),
-            run("wsl", "--cd", "~", "tf/bin/python", "-m", "pip", "install", REQUIREMENT(newest.package)),
+            run("wsl", "--cd", "~", "tf/bin/python", "-m", "pip", "install", *_packages(environment, matrix, newest)),
         ),
     )
+
+
+def _windows_driver(row: FrameworkBuild, matrix: Matrix) -> Version | None:
+    """The oldest Windows driver that runs it, in WSL too."""
+    toolkits = [each for each in matrix.toolkits if row.cuda and each.version.release(2) == row.cuda.release(2)]
+    floors = [each.minor_compatibility_windows_driver or each.minimum_windows_driver for each in toolkits]
+    return min((floor for floor in floors if floor is not None), default=None)
+
+
+def _packages(environment: Environment, matrix: Matrix, row: FrameworkBuild) -> Iterator[Word]:
+    """What to install in WSL: with the cuDNN that this GPU needs."""
+    from envkit.model import System
+
+    elsewhere = replace(environment, system=System())
+    given = fresh(elsewhere, matrix, "tensorflow", "", version=row.version)
+    calls = [step.words for step in given.steps if step.words[1:4] == ("-m", "pip", "install")]
+    pins = [word for words in calls for word in words[4:] if word.startswith("nvidia-cudnn")]
+    yield REQUIREMENT(row.package)
+    yield from map(REQUIREMENT, pins)
 
 
 def _bundled(row: FrameworkBuild) -> bool:

@@ -15,9 +15,10 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.hidden_gpus import for_task, shown_again
 from envkit.checks.frameworks.installs import capability
 from envkit.checks.frameworks.misset import misset
-from envkit.checks.frameworks.set_in_code import set_in_code
+from envkit.checks.frameworks.set_in_code import for_container, set_in_code, title_for_container
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
 
@@ -204,17 +205,25 @@ _HIDDEN = Fault(
     "cuda-visible-devices-empty",
     "No GPU is visible to a program",
     impact="CUDA programs find no GPU.",
-    remedy=f"Look at {VISIBLE} where the program runs, and unset it, unless a scheduler set it for this job.",
-    steps=(run("printenv", VISIBLE), run("unset", VISIBLE)),
+    remedy=shown_again,
+)
+
+
+_OF_SLURM = (
+    " Slurm counts from 0 in each job only if its administrators set ConstrainDevices=yes in cgroup.conf (then "
+    "scontrol reconfigure); until then, set the variable in the container."
 )
 
 
 def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
+    if in_container := for_container(environment):
+        return in_container
     gpus = gpus_of(environment)
     if seen(environment, "cuda-visible-devices-invalid", "detail-in-code"):
         return set_in_code(environment, len(gpus) == 1)
     if len(gpus) == 1:
-        advice = "The only GPU is number 0. In a scheduler's job, ask the scheduler for the GPU instead."
+        slurm = _OF_SLURM if "slurm" in managers(environment) else ""
+        advice = f"The only GPU is number 0. In a scheduler's job, ask the scheduler for the GPU instead.{slurm}"
         return Remedy(advice, (export(VISIBLE, "0"),))
     if "slurm" in managers(environment):
         return Remedy(
@@ -269,9 +278,8 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     fix = (
         _ASK_SCHEDULER
         if scheduler
-        else Remedy(
-            "Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),)
-        )
+        else for_task(environment)
+        or Remedy("Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),))
     )
     if hidden and only_shown(environment) and not seen(environment, _BLIND):
         yield ok(f"{VISIBLE} is {value!r}, which hides every GPU, and nothing failed because of it", evidence=evidence)
@@ -315,7 +323,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     reported = (
         _NOT_THERE.reported(environment, title="A program asks for a GPU that it does not see", remedy=_NO_MORE)
         if seen(environment, _NOT_THERE.id, *_BY_PROGRAM)
-        else _NOT_THERE.reported(environment)
+        else _NOT_THERE.reported(environment, title=title_for_container(environment))
     )
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         nothing = (

@@ -20,13 +20,15 @@ from envkit.checks.engine.messages import message_evidence, named, said, seen, v
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.frameworks.asked_build import of_asked_cuda
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
+from envkit.checks.frameworks.cuda_names import of_its_own_name
 from envkit.checks.frameworks.host_libraries import of_host
 from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
-from envkit.checks.frameworks.old_libstdcxx import beyond_the_archive
-from envkit.checks.frameworks.other_release import nearest_elsewhere
-from envkit.checks.frameworks.project_python import by_the_python_in_its_name, of_project
+from envkit.checks.frameworks.old_libstdcxx import beyond_the_archive, of_conda
+from envkit.checks.frameworks.other_release import by_requires_python, nearest_elsewhere, not_on_a_mac
+from envkit.checks.frameworks.project_python import as_told
 from envkit.model import Environment, FrameworkInstall, MachineKind, Message, PythonEnvironment
 from envkit.model.observed import is_told
 
@@ -38,7 +40,6 @@ _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
 _OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
-_OF_CUDA = ("nvidia-", "triton", "cupy-cuda", "tensorrt", "tensorflow-gpu", "onnxruntime-gpu", "paddlepaddle-gpu")
 _OF_NVIDIA = ("nvidia-tensorflow", "nvidia-pyindex", "nvidia-dali", "nvidia-nccl", "nvidia-horovod")
 _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
@@ -52,7 +53,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
-    if other := _whatever_the_python(environment, matrix, messages, package):
+    if other := by_requires_python(environment) or _whatever_the_python(environment, matrix, messages, package):
         return other
     listed = _listed(environment, matrix) if not messages else None
     name = listed.name if listed else framework_of(environment, matrix, messages)
@@ -80,26 +81,23 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     own = {python.version.release(2) for python in judged(environment) if python.version is not None}
     if own and all(own <= set(build.pythons) for build in here[:1]):
         return _same_python(meant)
+    if commands := of_asked_cuda(environment, here, best):
+        return Remedy(f"{wanted} The build is the one that was asked for.", commands)
     asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
     activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
-    return Remedy(
-        f"{wanted} The last command prints the command that installs it there.",
-        (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for),
-    )
+    commands = (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for)
+    return Remedy(f"{wanted} The last command prints the command that installs it there.", commands)
 
 
 def _whatever_the_python(
     environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str
 ) -> Remedy | None:
     """Where the system, the project, or a package that has no tables decides; None for a framework's own wheels."""
-    if package.startswith(_OF_CUDA) and seen(environment, "python-no-wheel", "detail-mac"):
-        return Remedy(
-            f"{package} is for NVIDIA GPUs and has no wheels for a Mac, for any Python version: leave it out (remove "
-            "its line from the requirements). A program that cannot do without it does not run there."
-        )
+    if on_mac := not_on_a_mac(environment, package):
+        return on_mac
     if not variants_of(messages).isdisjoint(_OTHER_PLATFORM):
         return _for_this_platform(environment, matrix, messages, package)
-    if by_name := by_the_python_in_its_name(environment, messages) or of_project(environment, messages):
+    if by_name := as_told(environment, messages):
         return by_name
     if package.startswith(_OF_NVIDIA) and on_windows(environment):
         return Remedy(
@@ -110,7 +108,7 @@ def _whatever_the_python(
             (fixed("wsl --install"),),
         )
     if package and framework_by_package(matrix, package) is None:
-        return Remedy(f"Create an environment with a Python that {package} has wheels for (see its documentation).")
+        return of_its_own_name(environment, package)
     return None
 
 
@@ -286,8 +284,7 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
         advice = " libstdc++ was loaded: update the one in the conda environment, and load it first."
         return remedy(environment, ("An older" if unversioned else "The system's") + advice, "conda-libstdcxx-here")
     if root or any(python.kind == "conda" for python in judged(environment)):
-        advice = "Update libstdc++ in the conda environment, because that copy is loaded before the system's."
-        return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
+        return of_conda(environment, root or _conda_root(environment))
     if elsewhere := beyond_the_archive(environment, matrix):
         return elsewhere
     return remedy(environment, "Update the libstdc++ that is loaded first.", "update-libstdcxx")
@@ -326,7 +323,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if reported := _OLD_GLIBC.reported(environment):
         yield reported
     elif not needs:
-        yield nothing_to_judge(environment, "GPU package with compiled code")
+        yield nothing_to_judge(environment, "Python package with compiled GPU code")
     elif not glibc.known:
         yield unknown(unseen(environment, "the system's glibc"), evidence=[known(environment, "system.glibc")])
     else:
@@ -396,4 +393,4 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
                 evidence=evidence,
             )
     if not looked:
-        yield nothing_to_judge(environment, "GPU package with compiled code")
+        yield nothing_to_judge(environment, "Python package with compiled GPU code")

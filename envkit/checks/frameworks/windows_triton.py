@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import PYTHON, REQUIREMENT, run
 from envkit.checks.engine.findings import Remedy
@@ -21,16 +20,16 @@ def triton_of_port(environment: Environment) -> Remedy:
     lines = _lines()
     fitting = [line for line, torch in lines if own is not None and torch[0] <= own < torch[1]]
     known = f" {_PORT} {fitting[0]} is for torch {own}." if fitting else ""
-    listed = series(f"{line} is for torch {_span(*torch)}" for line, torch in lines)
+    listed = "; ".join(f"{line} for torch {_span(*torch)}" for line, torch in lines)
     pairs = (
         ""
         if known
-        else " Check your torch version with the second command. In the third, replace SERIES with the matching "
-        f"series: {listed}."
+        else " The second command prints your torch version. In the third, replace SERIES "
+        f"with the matching series: {listed}. The fourth command checks the result."
     )
     if own is not None and not fitting:
         return Remedy(
-            f"triton is published for Linux only. Its port for Windows is {_PORT}, which has no series for torch "
+            f"triton is published for Linux only. The Windows port is {_PORT}, which has no series for torch "
             f"{own}: {listed}. Run the program in WSL 2, use such a torch, or turn off what needs "
             "Triton in the program's settings."
         )
@@ -38,10 +37,10 @@ def triton_of_port(environment: Environment) -> Remedy:
     executable = python.executable or "python"
     own_torch = run(PYTHON(executable), "-c", "import torch; print(torch.__version__)")
     return Remedy(
-        f"triton is published for Linux only; its port for Windows is {_PORT}.{known} First, in the program's "
-        f"environment, remove every package except {_PORT} that provides a module named triton.{pairs} If the program "
-        "then fails with \"No module named 'triton.common'\", it was written for Triton 2; update the program. "
-        "Alternatively, run the program in WSL 2.",
+        f"triton is published for Linux only; the Windows port is {_PORT}.{known} Run these commands in the program's "
+        f"environment. The first removes every package that provides a module named triton, except {_PORT}.{pairs} If "
+        "the program then fails with \"No module named 'triton.common'\", it was written for Triton 2; update the "
+        "program. Alternatively, run the program in WSL 2.",
         (
             pip(python, "uninstall", "-y", *_OTHERS),
             *(() if fitting else (own_torch,)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from envkit.base.kept import kept
 from envkit.base.pci import pci_address
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, ok
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, Measurement
-from envkit.model.kept import kept
 from envkit.tables.codes import gigabytes_per_second
 
 _SHOWN = 8  # copies of one GPU; --deep makes one of each kind

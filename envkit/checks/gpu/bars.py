@@ -36,6 +36,17 @@ _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
 
 
+_NOTHING_LEFT = (
+    "pci=realloc was tried, so that the kernel finds no room either: the firmware describes no 64-bit window. Update "
+    "the board's firmware first, because many boards got 'Above 4G decoding' that way, and enable it there. If the "
+    "board has no such setting, a changed ACPI table can describe the window: the commands read the table (iasl is in "
+    "the package acpica-tools). In dsdt.dsl, add a 64-bit memory window (QWordMemory) above the machine's RAM to the "
+    "resources (_CRS) of the PCI root bridge, raise the revision in the first line, compile it with iasl dsdt.dsl, and "
+    "have GRUB load the result (the line acpi /boot/dsdt.aml in /etc/grub.d/40_custom, then update-grub). After a "
+    "restart, nvidia-smi shows the card. Otherwise, the card needs another board."
+)
+
+
 def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     if environment.system.firmware.value == _SEABIOS:
         return Remedy(
@@ -50,6 +61,8 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
             "pass -fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then shut the virtual machine down and start it "
             "again. From inside the guest, only the kernel option pci=realloc can be tried."
         )
+    if seen(environment, _NO_WINDOW.id, "detail-realloc"):
+        return remedy(environment, _NOTHING_LEFT, "dsdt")
     kernel = Version.find(environment.system.kernel.value or "")
     large = "thunderbolt" in managers(environment) and (kernel is None or kernel >= limit("kernel-hpmmioprefsize"))
     return remedy(

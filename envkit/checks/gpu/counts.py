@@ -113,7 +113,7 @@ class Count:
     layer=Layer.CUDA_DEVICES,
     rank=10,
     tier="N",
-    explained_by=_BELOW,
+    explained_by=(*_BELOW, "kubernetes-gpu-unhealthy"),
     fix="The fix depends on the layer: the hardware, the driver, permissions, or the environment.",
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )

@@ -102,7 +102,7 @@ def gpu_test_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 def _not_run(environment: Environment) -> Outcome:
     if environment.measurements.problem is Problem.NOT_LOOKED:
-        return skip("runs only with --deep")
+        return skip("requires --deep, which tests the machine that envkit runs on")
     return unknown("the tests of --deep could not be run", evidence=[known(environment, "measurements")])
 
 

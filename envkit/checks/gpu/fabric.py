@@ -228,7 +228,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif stopped:
         yield ok("there is no sign that CUDA is waiting for a Fabric Manager", evidence=told)
     else:
-        yield unknown(unseen(environment, "whether there is an NVSwitch or Fabric Manager"), evidence=facts)
+        yield unknown(unseen(environment, "whether the machine has an NVSwitch or runs Fabric Manager"), evidence=facts)
 
 
 def _in_trouble(environment: Environment) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
-from envkit.checks.engine.command import run
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -19,9 +18,9 @@ from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.checks.gpu.holders import end_holders, less_memory
 from envkit.checks.gpu.sleep_remedies import after_sleep
-from envkit.checks.nvidia_driver.driver_state import answered, installed, mismatch
+from envkit.checks.gpu.vgpu_license import license_of
+from envkit.checks.nvidia_driver.driver_state import answered, mismatch
 from envkit.model import Environment, Gpu
-from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _MUCH_MEMORY = 500 * 1024**2  # bytes; the driver itself keeps less
 _OWN_SHARE = 100  # the part of a large memory that its driver keeps, or the kernel where it is a NUMA node
 _IDLE_MEMORY = 64 * 1024**2  # bytes; a program takes more for its context alone
-_LICENSING = '{"spec": {"driver": {"licensingConfig": {"configMapName": "licensing-config"}}}}'
 _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 
@@ -62,47 +60,11 @@ _SHUT = Fault(
 )
 
 
-def _license(environment: Environment, matrix: Matrix) -> Remedy:
-    """By the kind of license server that this driver knows, and in the operator's own way on a node of Kubernetes."""
-    driver = installed(environment)
-    early = driver is not None and driver.major < limit("driver-with-license-tokens").major
-    what = (
-        "gridd.conf with ServerAddress and ServerPort=7070 of your license server and the FeatureType of your "
-        "license (1 vGPU, 4 vCS; this driver does not support tokens)"
-        if early
-        else "gridd.conf (FeatureType of your license) and client_configuration_token.tok of your license server"
-    )
-    if "gpu-operator" in managers(environment):
-        files = ("--from-file=gridd.conf", *(() if early else ("--from-file=client_configuration_token.tok",)))
-        return Remedy(
-            f"Here, the operator's driver container has the license, not the node: write {what}, and pass both to the "
-            "operator as a ConfigMap in its namespace (kubectl get pods -A shows it). The driver pods restart, which "
-            "stops the programs on these nodes. License Status must then be Licensed.",
-            (
-                run("kubectl", "-n", "gpu-operator", "create", "configmap", "licensing-config", *files),
-                run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _LICENSING),
-            ),
-        )
-    if early:
-        return remedy(
-            environment,
-            f"Set the license server in /etc/nvidia/gridd.conf: {what}. Then restart nvidia-gridd.",
-            "license-server",
-        )
-    return remedy(
-        environment,
-        "Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
-        "/etc/nvidia/gridd.conf must match the license. A trial needs such a server and token, too; the clocks of the "
-        "server, the host, and the guest must agree.",
-        "license",
-    )
-
-
 _UNLICENSED = Fault(
     "vgpu-unlicensed",
     "A virtual GPU has no license",
     impact="The GPU slows down after a few minutes, then rejects programs.",
-    remedy=_license,
+    remedy=license_of,
 )
 
 
@@ -242,6 +204,7 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=55,
     tier="N",
     any_of=("gpus", "messages"),
+    explained_by=("model-larger-than-gpu",),
     fix="Find the process that still has the device open, and kill it.",
     references=threads("apache/mxnet#17837", "apache/mxnet#4242", "NVIDIA/gpu-operator#2880"),
 )
@@ -266,7 +229,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
             subject=name_of(gpu),
         )
     if hidden:
-        yield _unlisted(environment, hidden)
+        yield _unlisted(environment, hidden, Status.FAIL if ran_out else Status.WARN)
     if held or hidden:
         return
     listed = [gpu for gpu in gpus if gpu.processes is not None]
@@ -284,7 +247,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
         yield not_looked(environment, unseen(environment, "the processes on the GPUs"), "gpus")
 
 
-def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
+def _unlisted(environment: Environment, gpus: list[Gpu], status: Status) -> Outcome:
     """Memory that no listed process uses: one finding for all GPUs, since one cause is after it."""
     used = [f"{(gpu.memory_used_bytes or 0) // 1024**2} MiB" for gpu in gpus]
     one = len(gpus) == 1
@@ -298,7 +261,7 @@ def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
         else f"Memory of {len(gpus)} GPUs is used, and no process is listed",
         subject=name_of(gpus[0]) if one else "",
         impact="New programs cannot use that memory.",
-        status=Status.WARN,
+        status=status,
     )
 
 
@@ -383,4 +346,4 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         yield skip("there is no CUDA driver")
     else:
         both = "" if mismatch(environment) else "CUDA works, or whether "
-        yield unknown(f"it is not known whether {both}the machine was suspended")
+        yield unknown(f"cannot tell whether {both}the machine was suspended")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.kept import kept
 from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.model import Environment, Gpu, Observed, PciGpu
 from envkit.model.clock_reasons import HELD_DOWN, IDLE
-from envkit.model.kept import kept
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

@@ -10,7 +10,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -188,6 +188,15 @@ def _counted_none(environment: Environment) -> list[Evidence]:
     return [field_evidence(environment, gpu, "ecc_uncorrectable") for gpu in counted[:4]]
 
 
+_FOR_ADMINISTRATORS = (
+    "The GPU's memory fails, not the program: neither the batch size nor the code is at fault. Only an administrator "
+    "can reset the GPU or replace the card: send them the name of the node, the message, and the line of the GPU "
+    "whose number of errors is not 0 (command). Until then, leave that GPU out: set CUDA_VISIBLE_DEVICES to the "
+    "numbers of the others, start one process for each of those, and continue from the last checkpoint; or run on "
+    "another node."
+)
+
+
 def _when_it_recurs(environment: Environment) -> Remedy | None:
     """What to do where the log holds several such errors: a reset does not fix memory that fails again."""
     messages = seen(environment, _MEMORY_ERROR.id)
@@ -199,6 +208,8 @@ def _when_it_recurs(environment: Environment) -> Remedy | None:
         return remedy(environment, _FAILS_AGAIN, "card-numbers", "diagnose")
     if gpus_of(environment) or any("pci_address" in message.values for message in messages):
         return None
+    if managed_by(environment, "no-root"):
+        return remedy(environment, _FOR_ADMINISTRATORS, "ecc-of-each")
     return remedy(environment, f"{_RESET} The first command shows which GPU it is.", "reset-found")
 
 
@@ -222,7 +233,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
             f"{title} in the kernel log; these GPUs do not report a count", evidence=[known(environment, "gpus", "")]
         )
     return not_looked(
-        environment, "neither NVML nor the kernel log shows the state of the GPU memory", "gpus", "kernel.log"
+        environment, "cannot tell the state of GPU memory without NVML or the kernel log", "gpus", "kernel.log"
     )
 
 
@@ -233,7 +244,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
     tier="N",
     any_of=("gpus", "kernel.log", "messages"),
     explained_by=_LOST,
-    fix="Take the GPU out of service and have it replaced; in a cloud, the whole instance.",
+    fix="Take the GPU out of service and have it replaced; in the cloud, the whole instance.",
     references=threads(
         "awslabs/awsome-distributed-ai#1190", "aws/eks-node-monitoring-agent#245", "wtdcode/vllm-backport#62"
     ),
@@ -310,7 +321,10 @@ nvml_fault(
         "inforom-corrupted",
         "A GPU's InfoROM is corrupted",
         impact="Memory-error counters and repair records are unreliable; computing works.",
-        remedy="RMA the card if it is a data-center card; on a desktop, this is harmless.",
+        remedy="Power the machine off and on, and update the driver: a warning that stays then is the card's. RMA a "
+        "data-center card, with its serial number and the line of the warning; on a desktop, "
+        "it is harmless. No software repairs it.",
+        steps=(fixed("nvidia-smi --query-gpu=index,name,serial,inforom.img --format=csv"),),
         status=Status.WARN,
     ),
     "CORRUPTED_INFOROM",

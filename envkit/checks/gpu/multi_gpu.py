@@ -239,8 +239,9 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
-        why = "they are not in the input" if environment.pasted else "reading them requires root"
-        yield unknown(f"the PCIe ACS settings are not known: {why}", evidence=facts)
+        settings = "the PCIe ACS settings"
+        unread = unseen(environment, settings) if environment.pasted else f"reading {settings} requires root"
+        yield unknown(unread, evidence=facts)
     elif bridges.get() and _below_switches(_exchanging(environment, matrix)):
         yield _ACS.found(
             facts,

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import INTERFACES, PROGRAM, fixed, run
+from envkit.checks.engine.command import INTERFACES, NAME, PROGRAM, fixed, run
 from envkit.checks.engine.evidence import kind, known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_container, managers
-from envkit.checks.engine.messages import complained, seen, variants_of
+from envkit.checks.engine.messages import complained, named, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.fabrics import one_fabric
+from envkit.checks.gpu.fabrics import by_address, one_fabric, one_network
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
@@ -75,13 +75,32 @@ def _only_excluded(environment: Environment) -> bool:
     return value.startswith("^") and bool(seen(environment, "nccl-wrong-interface", *_NONE_FOUND))
 
 
+def _of_open_mpi(environment: Environment) -> Remedy:
+    """Its own connections: they ignore what is set for NCCL, and take every interface, Docker's bridge too."""
+    given = (named(seen(environment, "nccl-wrong-interface", "detail-given"), "interface") or "").partition(",")[0]
+    options = [words for kind_of in ("btl", "oob") for words in ("-mca", f"{kind_of}_tcp_if_include", NAME(given))]
+    return Remedy(
+        "This connection is one of Open MPI itself, which NCCL_SOCKET_IFNAME does not change: by default it uses every "
+        "interface, Docker's bridge too, whose address is the same on each host. Add these options to your own mpirun "
+        "command, before the program, and leave the rest as it is.",
+        (run("mpirun", *options, PROGRAM) if given else _WITHOUT_BRIDGE,),
+    )
+
+
+_WITHOUT_BRIDGE = fixed("mpirun -mca btl_tcp_if_exclude docker0,lo -mca oob_tcp_if_exclude docker0,lo PROGRAM")
+
+
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
-    if given := one_fabric(environment):
+    if given := one_fabric(environment) or one_network(environment):
         return given
     if over_rdma := _over_rdma(environment):
         return over_rdma
+    if given := by_address(environment):
+        return given
     if _only_excluded(environment):
         return Remedy(_BY_ADDRESS, (fixed("ip -br addr"), fixed("ip route show default")))
+    if seen(environment, "nccl-wrong-interface", "detail-open-mpi"):
+        return _of_open_mpi(environment)
     advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."
     names = managers(environment)
     told = _told_interfaces(environment)

@@ -44,7 +44,9 @@ def nvml_fault(
             words = f"the input contains no {warning}" if environment.pasted else f"the driver gives no {warning}"
             yield ok(words, evidence=[known(environment, "driver.nvml")])
         elif nvml_asked(environment):
-            yield unknown("the driver returned a different error", evidence=[known(environment, "driver.nvml")])
+            yield unknown(
+                "the driver's error hides what these checks look for", evidence=[known(environment, "driver.nvml")]
+            )
         elif nvml.known or nvml.absent:
             yield skip("there is no driver to query")
 

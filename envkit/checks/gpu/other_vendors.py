@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image, managers
@@ -9,6 +11,9 @@ from envkit.checks.engine.messages import all_messages, named, seen, variants_of
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip
 from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
 
 _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most decisive first
     "colab": "colab",
@@ -138,13 +143,27 @@ _WEB_UI = (
     "webui-user.bat."
 )
 _DIRECTML = (
-    "CUDA only runs on NVIDIA GPUs. On Windows, PyTorch can use this one through DirectML: install it in the "
-    "program's environment, and select that device{option}; a program that cannot select a device runs on the CPU."
+    "CUDA only runs on NVIDIA GPUs. On Windows, PyTorch can use this one through DirectML. Copy the program's folder "
+    "first: torch-directml replaces its torch with the release that it was made for, and other packages may not suit "
+    "that. Install it in the program's environment, and select that device{option}; a program that cannot select a "
+    "device stays on the CPU, or stops where it asks for CUDA."
+)
+_CALLS_CUDA = (
+    "CUDA only runs on NVIDIA GPUs, and no driver of NVIDIA's helps here. The program itself selects a CUDA device "
+    "(torch.cuda.set_device in the traceback) without asking whether there is one, so leave its packages as they are, "
+    "and choose the CPU in its settings. If it has no such choice and ran on the CPU until an update, go back to the "
+    "release before it (where the program is a git checkout, the command lists its commits, and git checkout COMMIT "
+    "returns to one), and tell its makers."
 )
 _ROCM = (
     "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, and install PyTorch's build for ROCm with the command from "
     "its Get Started page (--index-url https://download.pytorch.org/whl/rocmX.Y, the ROCm that supports this "
     "card); programs then see the card as cuda."
+)
+_AMD_IN_MAC = (
+    "CUDA only runs on NVIDIA GPUs, and AMD's ROCm does not exist for macOS: neither a driver nor a toolkit helps on "
+    "this Mac. Build or install the program for the CPU (Caffe: CPU_ONLY := 1 in Makefile.config, or -DCPU_ONLY=ON for "
+    "CMake, then build again after make clean); PyTorch's regular macOS build has the device mps on current systems."
 )
 _XPU = (
     "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, install PyTorch's build for Intel GPUs (pip's option "
@@ -179,7 +198,7 @@ _ROCM_EXTENSION = (
 _WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
 
 
-def other_vendor(environment: Environment) -> Remedy | None:
+def other_vendor(environment: Environment, matrix: Matrix) -> Remedy | None:
     """The remedy for the GPU that the messages describe, None where they describe none."""
     vendor = _vendor(environment)
     if vendor in _PLACES:
@@ -195,12 +214,21 @@ def other_vendor(environment: Environment) -> Remedy | None:
     if vendor in ("amd", "arc") and on_windows(environment):
         return _of_windows(environment)
     if vendor == "amd":
-        return Remedy(_ROCM, (_pip(environment, *_WITHOUT_TORCH),))
+        return _of_amd(environment, matrix)
     if vendor == "arc" and _by_tensorflow(environment):
         return Remedy(_ITEX)
     if vendor == "arc":
         return Remedy(_XPU, (_pip(environment, *_WITHOUT_TORCH),))
     return _on_processor(environment) if vendor else None
+
+
+def _of_amd(environment: Environment, matrix: Matrix) -> Remedy:
+    """PyTorch's build for ROCm, which macOS does not have."""
+    if seen(environment, "no-gpu-on-pci", "detail-mac", "detail-macos"):
+        return Remedy(_AMD_IN_MAC)
+    from envkit.checks.gpu.rocm_builds import by_rocm
+
+    return by_rocm(environment, matrix) or Remedy(_ROCM, (_pip(environment, *_WITHOUT_TORCH),))
 
 
 def _asked_for_cuda(environment: Environment, vendor: str) -> Remedy | None:
@@ -257,6 +285,8 @@ def _pip(environment: Environment, *words: str) -> Command:
 
 def _of_windows(environment: Environment) -> Remedy:
     programs = managers(environment)
+    if seen(environment, "no-gpu-on-pci", "detail-set-device"):
+        return Remedy(_CALLS_CUDA, (fixed("git log --oneline -10"),))
     if "webui" in programs:
         return Remedy(_WEB_UI, (fixed("ren venv venv-cuda"), fixed("webui.bat --use-directml")))
     install = _pip(environment, "install", "torch-directml")

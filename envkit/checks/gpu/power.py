@@ -15,6 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus, share_of_power
+from envkit.checks.gpu.mps import reach_mps
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ _UNREAD = Fault(
     impact="Monitoring has no value there. Programs may go on; a card that is failing often begins like this.",
     remedy="Run nvidia-smi again: one such reading may pass by itself, on cloud GPUs above all. If it stays, look for "
     "an Xid of this GPU in the kernel log, finish the jobs on it, shut the machine down, and take it off the mains for "
-    "a minute (in a cloud, stop and start the instance), since a restart alone may leave the card as it is. Then "
+    "a minute (in the cloud, stop and start the instance), since a restart alone may leave the card as it is. Then "
     "install the newest release of the driver's branch. If the value still cannot be read, the card's fan, sensor, or "
     "power supply circuit is likely faulty: have the card or the instance replaced.",
     steps=(fixed("nvidia-smi -q -d POWER,TEMPERATURE,PERFORMANCE"), fixed("sudo dmesg")),
@@ -103,8 +104,22 @@ _IN_VM = (
 )
 
 
+_ALREADY_HIDDEN = (
+    "The hypervisor is hidden already, so another driver or a patch changes nothing; put NVIDIA's own driver "
+    "back if it was modified. This one boots with SeaBIOS: give the virtual machine UEFI firmware (OVMF) and the "
+    "machine type q35: the card's own firmware starts with UEFI, and with SeaBIOS only as the primary display. "
+    "libvirt: virt-install --boot uefi --machine q35 for a new machine (oVirt: Chipset/Firmware Type Q35 Chipset "
+    "with UEFI; Proxmox: bios: ovmf). Windows that was installed with the BIOS starts there only after its disk "
+    "is converted: run the command in the guest first, as administrator, then change the firmware; or install "
+    "Windows anew. Device Manager then shows the card without a code."
+)
+
+
 def _shown_to_guest(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what runs the virtual machine."""
+    hidden = seen(environment, "gpu-refused-in-vm", "detail-hidden", "detail-kvm-off")
+    if hidden and seen(environment, "gpu-refused-in-vm", "detail-seabios"):
+        return Remedy(_ALREADY_HIDDEN, (fixed("mbr2gpt /convert /allowFullOS"),))
     if "lxd" in managers(environment):
         return Remedy(
             _IN_VM.format(how="(for LXD, as the command does with the machine's name in place of GUEST)"),
@@ -121,9 +136,7 @@ _MPS = Fault(
     "mps-unreachable",
     "CUDA cannot reach the MPS server",
     impact="Programs fail when they initialize CUDA, although nvidia-smi shows an idle GPU.",
-    remedy="Start the control daemon as the user who runs the programs, with the same CUDA_MPS_PIPE_DIRECTORY, or "
-    "run without MPS: stop the daemon and unset the variable.",
-    steps=(fixed("printenv CUDA_MPS_PIPE_DIRECTORY"), fixed("nvidia-cuda-mps-control -d")),
+    remedy=reach_mps,
 )
 _REFUSED = Fault(
     "gpu-refused-in-vm",

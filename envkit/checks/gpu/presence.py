@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, unseen, without_gpu
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import all_work
 from envkit.checks.gpu.other_vendors import maker_of, other_vendor, rocm_beside_cuda, told_without
+from envkit.checks.gpu.switched_off import turned_on
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Environment, MachineKind, Message, PciGpu
 from envkit.model.observed import is_told
@@ -36,11 +39,25 @@ def _counted(names: list[str]) -> str:
     return ", ".join(f"{count} × {name}" if count > 1 else name for count, name in counts)
 
 
+_WITHOUT_REQUEST = (
+    "The container is not started because it requests an NVIDIA GPU, and there is none: without the request it "
+    "starts, and the program runs on the CPU (an image such as Ollama's is the same for both). In the Compose file, "
+    "delete what asks for it: the devices entry with driver: nvidia below deploy, gpus:, and runtime: nvidia; "
+    "elsewhere, leave out --gpus and --runtime=nvidia. Where a script starts everything, look for its option for the "
+    "CPU first. No driver, no CUDA, and no other Docker changes this."
+)
+_START_AGAIN = fixed("docker compose up -d")
+
+
 def _attach(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
-        return Remedy("Attach a GPU to the virtual machine (use PCI passthrough or a GPU instance type).")
-    if given := other_vendor(environment):
+        return Remedy(
+            "Attach a GPU to the virtual machine with PCI passthrough or, in the cloud, switch to a GPU instance type."
+        )
+    if given := other_vendor(environment, matrix):
         return given
+    if seen(environment, _NO_GPU.id, "detail-container"):
+        return Remedy(_WITHOUT_REQUEST, (_START_AGAIN,) if "compose" in managers(environment) else ())
     return Remedy(
         "If a card is installed, enable it in the UEFI settings, then check its seating and power cables. Otherwise, "
         "use CPU builds of the frameworks here."
@@ -54,13 +71,15 @@ _NO_GPU = Fault(
     remedy=_attach,
 )
 _OF_AMD = "This machine has an AMD GPU, not an NVIDIA GPU"
-_NOT_LISTED = ("told-lspci", "told-nothing", "told-only-intel", "told-absent", "told-zh-absent", "told-nothing-from")
+_NOT_LISTED = (
+    *("told-lspci", "told-nothing", "told-only-intel", "told-absent", "told-zh-absent", "told-nothing-from"),
+    "told-never-detected",
+)
 _OFF = Fault(
     "optimus-gpu-off",
     "This laptop's NVIDIA GPU is turned off",
     impact="The driver finds no GPU until it is turned on again.",
-    remedy="Turn the GPU on (choose the NVIDIA or on-demand profile) and reboot.",
-    actions=("prime",),
+    remedy=turned_on,
 )
 
 
@@ -102,7 +121,7 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif messages := seen(environment, "no-gpu-on-pci"):
         yield _no_gpu(environment, message_evidence(environment, messages))
     else:
-        yield unknown("it is not known whether the machine has an NVIDIA GPU")
+        yield unknown("cannot tell whether the machine has an NVIDIA GPU")
 
 
 def _not_listed(environment: Environment) -> tuple[Message, ...]:
@@ -128,6 +147,7 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
     layer=Layer.PCI,
     rank=5,
     any_of=("system.prime_profile", "pci_gpus", "messages"),
+    fix="Turn the GPU on with the tool that switches this laptop's graphics, and reboot.",
     references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
 )
 def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

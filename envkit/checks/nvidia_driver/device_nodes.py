@@ -34,6 +34,12 @@ _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loade
 
 _BOTH = 2  # neither the module nor its device file is there
 
+_BEFORE_DOCKER = (
+    "Docker starts its containers at boot before anything has created the device files. Let Docker's own service "
+    "create them first, at every boot (the file adds one line to it and changes nothing else; to undo it, delete the "
+    "file). The first command creates them now; then start the container again (docker start)."
+)
+
 
 def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "truenas":
@@ -43,6 +49,8 @@ def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
             "enabled with systemctl is lost at the next TrueNAS update.",
             (fixed("sudo nvidia-smi"),),
         )
+    if seen(environment, "device-nodes-missing", "detail-at-boot"):
+        return remedy(environment, _BEFORE_DOCKER, "device-nodes-before-docker")
     return remedy(environment, "Create the device files now and at every boot.", "device-nodes")
 
 
@@ -62,6 +70,13 @@ _CLOSED = Fault(
 )
 
 
+_NO_HMM = (
+    "Turn off HMM (heterogeneous memory management), by which programs share all of their memory with the GPU, and "
+    "which fails with some kernels; CUDA does not need it. End all programs that use the GPU first. To keep HMM, "
+    "boot the kernel with which it worked, or install a newer driver."
+)
+
+
 def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     """Not again what failed for its symbols: the kernel is newer than this driver supports."""
     if appliance(environment) == "nixos":
@@ -71,6 +86,8 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
             '"nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
         )
+    if seen(environment, "uvm-module-not-loaded", "told-hmm"):
+        return remedy(environment, _NO_HMM, "uvm-without-hmm")
     gpl = seen(environment, "uvm-module-not-loaded", "gpl-symbols")
     symbol = named(seen(environment, "uvm-module-not-loaded", "detail-unknown-symbol"), "symbol")
     if symbol and not gpl:
@@ -85,8 +102,9 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     if not gpl:
         return remedy(
             environment,
-            "Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "
-            "disables nvidia_uvm (install or blacklist) first.",
+            "Load the module now, and at every boot. What starts a container, jail, or service at boot must run the "
+            "first two commands before it: the second creates /dev/nvidia-uvm. If modprobe does nothing, remove the "
+            "line in /etc/modprobe.d that blacklists nvidia_uvm, or installs /bin/false or /bin/true for it.",
             "load-uvm",
             "uvm-at-boot",
         )
@@ -336,7 +354,7 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
         yield (
             skip("the driver itself is not loaded")
             if not_loaded
-            else unknown(unseen(environment, "the kernel modules"))
+            else unknown(unseen(environment, "the list of loaded kernel modules"))
         )
     elif absent:
         yield _uvm_to_come(environment, absent)

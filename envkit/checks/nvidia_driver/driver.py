@@ -116,6 +116,9 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
             "earlier image (or another region or pool that still starts with it), or an image of your own with the "
             "driver."
         )
+    if seen(environment, "driver-module-not-loaded", "no-such-device"):
+        first = seen(environment, "driver-module-not-loaded", "detail-first-chips")
+        return remedy(environment, _OF_340 if first else _REFUSED_ALL, "module-log")
     return remedy(
         environment,
         "Load the module; if that fails, read the kernel's message before you reinstall the driver.",
@@ -124,6 +127,19 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_REFUSED_ALL = (
+    "The module is there, but refuses every GPU of this machine ('No such device'), so loading it or installing the "
+    "same driver again changes nothing. Most often, this branch no longer supports the card, or not with this flavor "
+    "of the module: the kernel's message says which (the command, right after the attempt). Install the branch or the "
+    "flavor that it names; nvidia-smi then shows the card."
+)
+_OF_340 = (
+    "The card is older than this driver: its chip is of the first CUDA generation, which branch 340 was the last to "
+    "support. Installing the driver again changes nothing; the kernel's message (the command) names that branch. It "
+    "runs only CUDA releases of its time, and no current framework works on such a card: use a newer one for CUDA "
+    "(envkit recommend lists them), or run the program on the CPU. To have a display, remove the NVIDIA packages; the "
+    "kernel's nouveau drives the card."
+)
 _NO_DRIVER = Fault(
     "driver-not-installed",
     "No NVIDIA driver is installed",

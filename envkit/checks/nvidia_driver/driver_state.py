@@ -32,7 +32,15 @@ def installed(environment: Environment) -> Version | None:
     for observed in (environment.driver.kernel_module, environment.driver.user_space):
         if observed.known:
             return observed.get()
-    return next((file for file in module_versions(environment) if file is not None), None)
+    on_disk = next((file for file in module_versions(environment) if file is not None), None)
+    return on_disk if on_disk is not None else _by_dkms(environment)
+
+
+def _by_dkms(environment: Environment) -> Version | None:
+    """The one release whose modules DKMS has installed; None where there are several, or none."""
+    entries = environment.kernel.dkms.get() if environment.kernel.dkms.known else ()
+    own = {entry.version for entry in entries if entry.module.startswith("nvidia") and entry.state == "installed"}
+    return Version.find(own.pop()) if len(own) == 1 else None
 
 
 def driver_platform(environment: Environment) -> str:

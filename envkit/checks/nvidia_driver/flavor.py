@@ -18,7 +18,9 @@ from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
+from envkit.checks.nvidia_driver.of_release import of_release
 from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
+from envkit.checks.nvidia_driver.vgpu_guest import OF_GUEST, of_vgpu_guest
 from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
 from envkit.tables.drivers import DriverPackage
@@ -46,6 +48,8 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
     if needs_open(environment, matrix):
         advice = f"Install driver branch {branch} or newer with the open kernel module."
         return remedy(environment, advice, "driver-open", branch=branch)
+    if words := of_release(managers(environment), branch):
+        return Remedy(words)
     nixos = f" On NixOS: hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.legacy_{branch};"
     where = nixos if "nixos" in managers(environment) else ""
     words = f"Install driver branch {branch} and hold it.{where}"
@@ -102,22 +106,16 @@ _CONFIDENTIAL = (
 )
 
 
-_GUEST = (
-    "In the virtual machine, remove its driver and install the guest driver of the same vGPU release as the host's "
-    "manager (the file whose name ends in -grid.run, or the .deb or .exe next to it). The distribution's driver and "
-    "the one for whole cards do not support vGPUs. A host accepts guests of its own release and, usually, of the one "
-    "before."
-)
-
-
 def _guest_differs(environment: Environment) -> bool:
     """Whether the vGPU manager or the guest said that their drivers do not fit."""
     return bool(seen(environment, _REFUSED.id, "vgpu-guest", "vgpu-negotiation"))
 
 
 def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
+    if seen(environment, _REFUSED.id, "detail-vgpu", "detail-vgpu-type"):
+        return of_vgpu_guest(environment)
     if _guest_differs(environment):
-        return Remedy(_GUEST, (fixed("nvidia-smi"), fixed("journalctl -b -u nvidia-vgpu-mgr")))
+        return Remedy(OF_GUEST, (fixed("nvidia-smi"), fixed("journalctl -b -u nvidia-vgpu-mgr")))
     if "confidential" in managers(environment):
         return Remedy(_CONFIDENTIAL, (_CC_MODE,))
     if "azure" in managers(environment):
@@ -214,7 +212,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         return _unsupported(gpu, f"ended with branch {newest}", branch, evidence, given)
     row = matrix.driver_branch(branch)
     if row is None or not row.families:
-        return unknown(f"it is not known which GPUs branch {branch} supports", subject=gpu.subject, evidence=evidence)
+        return unknown(f"cannot tell which GPUs branch {branch} supports", subject=gpu.subject, evidence=evidence)
     families = {model.family for model in gpu.models}
     if families & set(row.families):
         return ok(f"branch {branch} supports {gpu.called}", subject=gpu.subject, evidence=evidence)
@@ -238,7 +236,8 @@ def _unsupported(gpu: SeenGpu, why: str, has: int, evidence: list[Evidence], giv
 
 def _driver_source(environment: Environment) -> str:
     driver = environment.driver
-    return driver.kernel_module.source if driver.kernel_module.known else driver.user_space.source
+    observed = (driver.kernel_module, driver.user_space, environment.kernel.module_files, environment.kernel.dkms)
+    return next((each.source for each in observed if each.known), "")
 
 
 def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
@@ -326,7 +325,7 @@ def _fits(
     rows = [flavors_of(model) for model in gpu.models]
     supported = [row.open if word == "open" else row.proprietary for row in rows if row is not None]
     if not supported:
-        return unknown(f"it is not known which module {gpu.called} needs", subject=gpu.subject, evidence=evidence)
+        return unknown(f"cannot tell which module {gpu.called} needs", subject=gpu.subject, evidence=evidence)
     if any(supported):
         return ok(f"the {word} module supports {gpu.called}", subject=gpu.subject, evidence=evidence)
     return fault.found(

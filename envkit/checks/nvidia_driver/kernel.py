@@ -33,7 +33,14 @@ from envkit.checks.nvidia_driver.dkms import (
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import loaded
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
-from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor, dkms_off, newer_kernel, not_rebooted, of_akmods
+from envkit.checks.nvidia_driver.kernel_flavor import (
+    debian_flavor,
+    dkms_off,
+    newer_kernel,
+    not_rebooted,
+    of_akmods,
+    of_installer,
+)
 from envkit.checks.nvidia_driver.outgrown import fitting_kernel, outgrown
 from envkit.model import Environment
 
@@ -65,6 +72,8 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
     if own := not_rebooted(environment) or of_akmods(environment, older) or dkms_off(environment, older):
         return own
+    if by_installer := of_installer(environment, older):
+        return by_installer
     if flavor:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their metapackage "
@@ -165,7 +174,7 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := kernels_with_module(environment)) is None:
-        yield unknown("it is not known which kernel is running, or which modules are installed for it")
+        yield unknown("cannot tell which kernel is running, or which modules are installed for it")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:

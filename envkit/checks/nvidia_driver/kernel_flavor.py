@@ -88,3 +88,29 @@ def of_akmods(environment: Environment, older: str) -> Remedy | None:
         f"{older}",
         "akmods-build",
     )
+
+
+_OF_INSTALLER = regex(r"/lib/modules/(?P<kernel>[^/\s]{3,80})/kernel/drivers/video/nvidia\.ko")
+
+
+def of_installer(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where NVIDIA's installer made the module for one kernel: DKMS knows nothing of it."""
+    files = environment.kernel.module_files.get() if environment.kernel.module_files.known else ()
+    own = next((match["kernel"] for file in files if (match := _OF_INSTALLER.search(file.path))), None)
+    kernel = own or named(seen(environment, "module-missing-for-running-kernel", "detail-by-installer"), "kernel")
+    if kernel is None and not seen(environment, "module-missing-for-running-kernel", "detail-runfile"):
+        return None
+    which = f"for kernel {kernel} only" if kernel else "for the kernel of that time only"
+    return remedy(
+        environment,
+        f"NVIDIA's installer (the .run file) made the module {which}, and DKMS does not know it: run "
+        "the installer again in the running kernel, this time with --dkms, so that later kernels get their module. "
+        "Run it in the directory of the file; if it is gone, download the same release from nvidia.com/drivers. "
+        f"nvidia-smi then shows the GPU, and containers can be started again.{older or _UNTIL_THEN}",
+        "dkms-tools",
+        "runfile-dkms",
+        "who-uses",
+    )
+
+
+_UNTIL_THEN = " Until then, you can boot the kernel that has the module."

@@ -53,15 +53,17 @@ def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix]
             return without_folders(environment, advice, (folder,), sign)
         if sign:  # the variable or a file of the loader lists it
             off = dropping(environment, (), sign)
-            return Remedy(advice, (*off, *steps(environment, "compat-files"), *steps(environment, "find-libcuda")))
+            return Remedy(advice, (*off, *steps(environment, "drop-compat-files"), *steps(environment, "find-libcuda")))
         return remedy(environment, advice, "find-libcuda")
 
     return given
 
 
 _NO_COMPAT = _off_the_path(
-    "Remove the compat directory from the loader's path, so that the loader finds the driver's libcuda. If a file in "
-    "/etc/ld.so.conf.d lists it, delete that file and run sudo ldconfig.",
+    "Remove the compat directory from the loader's path, so that the loader finds the driver's libcuda; the last "
+    "command must show no compat directory. Change files in /etc/ld.so.conf.d as root; in a container, do it there, "
+    "and for good by a RUN instruction in its Dockerfile. Or install a driver (on the container's host) that supports "
+    "this CUDA: then nothing has to be removed.",
     "compat",
 )
 
@@ -145,9 +147,7 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
         yield reported
     elif library is None:
-        yield unknown(
-            "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
-        )
+        yield unknown("cannot tell which libcuda would be loaded", evidence=[known(environment, "driver.libraries")])
     elif library.compat and environment.pasted and cuda_works(environment):
         yield ok("CUDA starts with what the input shows", evidence=[known(environment, "driver.cuda_init")])
     elif not library.compat:
@@ -187,7 +187,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     if reported := _FOREIGN.reported(environment, answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")):
         yield reported
     elif library is None or library.version is None or not module.known:
-        yield unknown("it is not known which versions libcuda and the kernel module have")
+        yield unknown("cannot tell the versions of libcuda and the kernel module")
     elif library.stub or library.compat:
         yield skip("a stub or compatibility library is loaded; other checks cover that")
     elif library.version == module.get():
@@ -232,6 +232,4 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
             evidence=[known(environment, "variables", on_path[0])],
         )
     else:
-        yield unknown(
-            "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
-        )
+        yield unknown("cannot tell which libcuda would be loaded", evidence=[known(environment, "driver.libraries")])

@@ -160,4 +160,10 @@ def newer_or_kept(environment: Environment, matrix: Matrix) -> str:
     last = min((branch for branch in lasts if branch is not None), default=None)
     if last is not None and driver is not None and driver.major >= last and driver_platform(environment) == "linux":
         return f"Keep this driver: {last} is the last branch that supports this GPU."
+    if managed_by(environment, "gke"):
+        return (
+            "GKE installs the driver on its nodes: create a node pool with --accelerator "
+            "type=TYPE,count=1,gpu-driver-version=latest, and move the pods there. Or keep this driver, with these "
+            "commands as RUN lines of the image's Dockerfile:"
+        )
     return "Install a newer driver branch, or keep this driver:"

@@ -55,13 +55,38 @@ _FOR_HOOK = Remedy(
 )
 
 
+_IN_APPTAINER = (
+    "--nv has put the driver's libraries into /.singularity.d/libs, and programs find them by LD_LIBRARY_PATH alone: "
+    "something that was started in the container (a prefix, a login shell, a module) has emptied or replaced the "
+    "variable. Set it again there, in each such shell. Nothing has to be installed, and the driver is fine."
+)
+
+
+_FOR_LXC = Remedy(
+    "On Proxmox, Docker runs in an LXC container or in a virtual machine, and there the hook finds no driver. The host "
+    "must have one that supports this card, with its kernel module (the first command prints the release there). An "
+    "LXC container needs the same release without the module (second command, in the container, with that release in "
+    "place of VERSION), and the device files of the host (dev0: /dev/nvidia0, dev1: /dev/nvidiactl, dev2: "
+    "/dev/nvidia-uvm in its configuration, or Add > Device Passthrough); an unprivileged one also no-cgroups = true "
+    "in /etc/nvidia-container-runtime/config.toml. A virtual machine needs the card passed through, and a driver of "
+    "its own. When nvidia-smi works there, start the containers again.",
+    (
+        fixed("cat /proc/driver/nvidia/version"),
+        fixed("sudo sh NVIDIA-Linux-x86_64-VERSION.run --no-kernel-module"),
+        fixed("nvidia-smi"),
+    ),
+)
+
+
 def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     branch = version.major if version else None
     if by_runfile(environment):
         return user_space(environment, version)
     if version is None and seen(environment, "nvml-library-missing", "detail-hook"):
-        return _FOR_HOOK
+        return _FOR_LXC if managed_by(environment, "proxmox") else _FOR_HOOK
+    if managed_by(environment, "apptainer") and seen(environment, "nvml-library-missing", "detail-apptainer"):
+        return remedy(environment, _IN_APPTAINER, "apptainer-libraries")
     summary = (
         "Install the version of the library's package that matches the loaded module. If the archive has only a "
         "newer version, upgrade the whole driver instead, and reboot."
@@ -121,9 +146,9 @@ _NO_COUNTERS = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Reboot, or reload the modules while no program is using the GPU. If the module on disk has a different "
-    "version, first reinstall all driver packages at the same version. Then hold or lock them at that version "
-    "(apt-mark hold or dnf versionlock).",
+    fix="Reboot, or reload the modules while no program is using the GPU. If the module on disk does not match the "
+    "libraries, first reinstall all driver packages at the same version. To keep this from happening again, hold or "
+    "lock them at that version (apt-mark hold or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
@@ -134,8 +159,9 @@ _NO_COUNTERS = Fault(
 def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver libraries have exactly the same version as the loaded kernel module.
 
-    After an upgrade (often an automatic one), the old module stays loaded alongside the new libraries, and NVML fails
-    with "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new libraries.
+    After a driver upgrade (often an automatic one), the old module stays loaded alongside the new libraries, and NVML
+    fails with "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new
+    libraries.
     """
     module, library = environment.driver.kernel_module, environment.driver.user_space
     both = [known(environment, "driver.kernel_module"), known(environment, "driver.user_space")]
@@ -223,7 +249,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield reported
     elif nvml_asked(environment) or smi_answered(environment):
         responds = any(fact.known and fact.get().code == 0 for fact in facts)
-        words = "the driver responds" if responds else "the driver returned an error and did not hang"
+        words = "the driver responds" if responds else "nvidia-smi did not hang (the driver returned an error)"
         yield ok(words, evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver to query")

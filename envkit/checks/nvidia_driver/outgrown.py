@@ -73,14 +73,16 @@ def outgrown(environment: Environment, matrix: Matrix) -> Remedy | None:
     release = _release_of(kernel)
     if driver is None or release is None or seen(environment, _ID, "detail-mainline"):
         return None
-    if _built_elsewhere(environment, release) or is_legacy(driver.major, matrix) or last_for(driver.major, matrix):
-        return None  # for its GPUs, there may be no newer driver
-    row = next(
-        (row for row in _for_gpus(environment, matrix) if row.driver > driver and row.kernel >= release.line), None
-    )
+    if _built_elsewhere(environment, release):
+        return None
+    ended = is_legacy(driver.major, matrix) or bool(last_for(driver.major, matrix))
+    rows = [row for row in _for_gpus(environment, matrix) if row.driver > driver and row.kernel >= release.line]
+    own = [row for row in rows if row.driver.major == driver.major]
+    row = next(iter(own if ended else rows), None)  # where a branch ended with its GPUs, there may be no newer one
     if row is None:
         return None
-    branch = min((each.branch for each in matrix.driver_branches if _packaged(each.kind, each.branch, row)), default=0)
+    lasting = (each.branch for each in matrix.driver_branches if _packaged(each.kind, each.branch, row))
+    branch = driver.major if ended else min(lasting, default=0)
     lost = "" if seen_gpus(environment, matrix) else series(_lost(driver.major, row.driver.major, matrix))
     but = (
         f" {row.driver.major} no longer supports {lost} GPUs: with one of these, stay with the older kernel."

@@ -14,7 +14,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import families, remedy
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.stale_libraries import without_package, without_stale
 from envkit.model import Environment, Message, Problem, SystemPackage
@@ -61,17 +61,47 @@ _OVERLAP = Fault(
     impact="Programs load whichever libraries come first, and fail if their version differs from the loaded module's.",
     remedy=_separate,
 )
-_MIXED = Fault(
-    "driver-repos-mixed",
-    "Driver packages from several sources conflict",
-    impact="The libraries and the module may not match until this is fixed.",
-    remedy="Choose one source and repair the packages. The third command only shows what the last one would do; if "
+_BY_APT = (
+    "Choose one source and repair the packages. The third command only shows what the last one would do; if "
     "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages. "
     "If dpkg stops because it is trying to overwrite a file of another package, remove that package first: `sudo dpkg "
     "--remove --force-depends PACKAGE`. If they still block each other, remove all of the driver (sudo apt-get purge "
     "'nvidia-driver-*' 'nvidia-dkms-*' 'nvidia-kernel-*' 'nvidia-utils-*' 'libnvidia-compute-*' cuda-drivers), disable "
-    "the other source, and install the driver again from the one that stays.",
-    actions=("repair-packages",),
+    "the other source, and install the driver again from the one that stays."
+)
+_BY_DNF = (
+    "Choose one source for the driver; the first command shows the one of each package. Keep the others from "
+    "providing it: in their files in /etc/yum.repos.d, add the line excludepkgs=*nvidia* below each section's name "
+    "(RPM Fusion: rpmfusion-nonfree*.repo). Remove their driver packages (sudo dnf remove NAME); then the second "
+    "command brings the rest to one release, and asks first. Reboot: modinfo -F version nvidia must then print that "
+    "release."
+)
+_OTHER_AKMOD = (
+    "akmod-nvidia is RPM Fusion's and builds the module of its own release; the driver comes from another repository, "
+    "and DKMS builds that one's module. Keep the driver, and remove RPM Fusion's part. So that an update does not "
+    "bring it back, first add the line excludepkgs=*nvidia* below each section's name in "
+    "/etc/yum.repos.d/rpmfusion-nonfree*.repo. After the reboot, modinfo -F version nvidia must print {release}."
+)
+
+
+def _one_source(environment: Environment, matrix: Matrix) -> Remedy:
+    """In the words of the package manager; where only RPM Fusion's module is in the way, without that."""
+    sources = _module_sources(driver_packages(environment))
+    told = _RELEASE.match(sources[1].version) if sources and sources[1].name == "nvidia-driver" else None
+    built = environment.kernel.dkms.get() if environment.kernel.dkms.known else ()
+    if told and any(entry.module == "nvidia" and entry.version == told["release"] for entry in built):
+        return remedy(
+            environment, _OTHER_AKMOD.format(release=told["release"]), "without-akmod", version=told["release"]
+        )
+    words = _BY_DNF if "rhel" in families(environment) else _BY_APT
+    return remedy(environment, words, "repair-packages")
+
+
+_MIXED = Fault(
+    "driver-repos-mixed",
+    "Driver packages from several sources conflict",
+    impact="The libraries and the module may not match until this is fixed.",
+    remedy=_one_source,
 )
 _RELEASE = regex(r"(?:\d:)?(?P<release>\d{3}(?:\.\d{2,3}){1,2})-")
 

@@ -90,8 +90,8 @@ def _reload(environment: Environment) -> Remedy:
             environment,
             f"The mismatch exists right after booting, so the module on disk may be the old one, too. If the first "
             f"command prints {library}, {_place(environment)[0].lower()}{_place(environment)[1:]}, the second is "
-            "enough. Otherwise, reinstall the driver's packages in one version, the module's (nvidia-dkms, or the "
-            "distribution's linux-modules-nvidia) with the libraries', reboot, and make the image anew.",
+            "enough. Otherwise, reinstall all driver packages at the same version (the module's package, nvidia-dkms "
+            "or the distribution's linux-modules-nvidia, and the libraries), reboot, and rebuild the image.",
             "module-on-disk",
             "reload-module",
         )
@@ -100,10 +100,10 @@ def _reload(environment: Environment) -> Remedy:
     unasked = bool(seen(environment, _ID, "detail-unattended"))
     return remedy(
         environment,
-        f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs that "
-        "`sudo fuser -v /dev/nvidia*` lists and try again; if the modules still cannot be unloaded, reboot. If the "
-        "module on disk already matches the libraries, you do not need to reinstall the driver."
-        f"{again}{_HELD if unasked else ''}",
+        "If the module on disk does not match the libraries either, reinstall all driver packages at the same version "
+        f"first. Then, {_place(environment)[0].lower()}{_place(environment)[1:]}, unload and reload the modules. If a "
+        "module is in use, stop the programs that `sudo fuser -v /dev/nvidia*` lists and try again; if the modules "
+        f"still cannot be unloaded, reboot.{again}{_HELD if unasked else ''}",
         *(("module-on-disk",) if again else ()),
         "reload-module",
         *(("initramfs",) if again else ()),
@@ -123,7 +123,7 @@ def _reinstall(environment: Environment) -> Remedy:
     return remedy(
         environment,
         "The module on disk does not match the libraries either, so a reboot will not help. Reinstall all driver "
-        "packages in the same version, then reboot.",
+        "packages at the same version, then reboot.",
         "reinstall-packages",
         "reboot",
         branch=version.major if version else None,

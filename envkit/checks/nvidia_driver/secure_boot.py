@@ -135,7 +135,7 @@ def _boot_unknown(environment: Environment) -> Outcome:
     evidence = [known(environment, "system.secure_boot")]
     if environment.system.secure_boot.absent:
         return skip("the machine did not boot through EFI", evidence=evidence)
-    return unknown("it is not known whether Secure Boot is on", evidence=evidence)
+    return unknown("cannot tell whether Secure Boot is on", evidence=evidence)
 
 
 def _signature(environment: Environment) -> Outcome:

@@ -23,6 +23,51 @@ _SHARE = 0.7  # of a card's power, which a weak supply often still carries
 _CLOSED_FIRST = ("none", "available")  # branches whose packages provide the proprietary module
 
 
+_FIT = (
+    "The virtual machine or the board has no room for the card's memory: its large region (BAR 1) has no address, so "
+    "the driver reads nothing from the card and takes it for gone. Neither the card nor its power is at fault. In the "
+    "firmware of the host, turn on Above 4G decoding (and Re-Size BAR, which needs it), and turn off CSM if the host "
+    "boots by UEFI. Give a virtual machine a machine type and firmware with a large 64-bit window (q35 with OVMF), and "
+    "remove a limit such as max-ram-below-4g. Power the host off and on. BAR 1 must then have an address (command, in "
+    "the system that uses the card)."
+)
+_HOT = (
+    "The card overheats: it was at its limit before it went, and what recovers when it has cooled down is not broken. "
+    "Power the machine off and let it cool. A passive card (Tesla and other server cards without a fan) needs air "
+    "pushed through its heat sink: mount a fan or blower with a duct on it; for a card with fans, clean it and check "
+    "that they turn. The command prints the temperature every five seconds: start your program again, and stop it "
+    "above 85 C. A lower power limit (sudo nvidia-smi -pl WATTS) helps until then."
+)
+_EXTERNAL = (
+    "The card is connected externally, and the connection is the first suspect: replace the cable with a short, "
+    "certified one, connect it to a port of the board itself, and give the adapter its own power supply, switched on "
+    "before the computer. Set the slot or port to an older PCIe generation in the firmware (Gen 3), and turn link "
+    "power saving off (pcie_aspm=off on the kernel's command line). If it still drops out, try another adapter, "
+    "then the card in a desktop's slot: only if it fails there too, RMA it. A different driver does not fix this."
+)
+_COLD = (
+    "The card did not come back from its lowest power state (D3cold): the driver then finds nothing at its address. "
+    "Switch the computer off, not just restart it, and on again. The command turns the driver's own power saving off "
+    "from the next boot on (to undo it, remove the file). On a Surface, its power has a switch of its own "
+    "(linux-surface: the command surface dgpu). A different driver does not fix this."
+)
+
+
+def _known_cause(environment: Environment) -> Remedy | None:
+    """What the text itself shows: no room for the card, heat, an external connection, or its lowest power state."""
+
+    def told(*variants: str) -> bool:
+        return bool(seen(environment, "gpu-fallen-off-bus", *variants))
+
+    if told("detail-unassigned", "detail-no-space"):
+        return Remedy(_FIT, (fixed("lspci -vv -d 10de:"),))
+    if told("detail-hot"):
+        return Remedy(_HOT, (fixed("nvidia-smi --query-gpu=index,temperature.gpu,power.draw --format=csv -l 5"),))
+    if told("detail-oculink", "detail-thunderbolt", "detail-egpu"):
+        return remedy(environment, _EXTERNAL, "kernel-log")
+    return remedy(environment, _COLD, "no-dynamic-power") if told("detail-d3cold") else None
+
+
 _OPEN_ONLY = (
     "The card is fine: this release of the open kernel module starts only data-center GPUs unless an option allows "
     "others, as its message says. Set that option and restart, or install the proprietary module of the same release, "
@@ -50,6 +95,8 @@ _VBIOS = (
 
 def off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
     """The log first: it is gone with the power."""
+    if own := _known_cause(environment):
+        return own
     saved = (
         "Save the log now, because it is lost when the power goes off. Then stop or drain everything that runs on the "
         "machine, and power it off for a minute (a reboot is often not enough)."
@@ -131,6 +178,16 @@ def _open_module(environment: Environment, matrix: Matrix) -> bool:
     return environment.driver.open_kernel_module.value is True or needs_open(environment, matrix)
 
 
+_FIRMWARE = (
+    "The card's own security processor (FSP) does not answer, so the driver cannot start it; cables and slots have no "
+    "part in that. With confidential computing, the firmware of early cards is too old for it: ask the vendor of the "
+    "server or the card for a VBIOS that supports it (NVIDIA offers it to vendors only), and install it on the host, "
+    "with the mode switched off. The first command prints the card's present one there; it prints nothing in a guest "
+    "that cannot start the card. Without confidential computing, switch the machine off and on again (a restart is "
+    "not enough), then update the VBIOS, too."
+)
+
+
 def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
     """What the kernel log says before the failure, and what there is to check on a card or a module."""
     if seen(environment, "rm-init-adapter-failed", "told-grace-since", "told-vbios"):
@@ -139,6 +196,8 @@ def look_at_log(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(_OPEN_ONLY_TALOS, _BY_TALOS)
     if seen(environment, "rm-init-adapter-failed", "detail-open-only"):
         return remedy(environment, _OPEN_ONLY, "open-on-any-gpu", "reboot")
+    if seen(environment, "rm-init-adapter-failed", "detail-fsp"):
+        return remedy(environment, _FIRMWARE, "board-vbios", "module-log")
     power = seat_words(environment, "power cables and ", "")
     last = seat_words(environment, "try the card in another machine.", f"contact the vendor: {BARE}.")
     return remedy(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import export, fixed
+from envkit.checks.engine.command import export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _UNKNOWN, _MISLISTED = "slurm-gres-unknown", "slurm-gres-misconfigured"
+
+
+_LIST_THEM = (
+    "Slurm lists no GPU for the node (Gres=(null)), so no request for one can be met: its administrator must list "
+    "them. In slurm.conf: GresTypes=gpu, and Gres=gpu:N in the node's NodeName line. In gres.conf on the node: "
+    "AutoDetect=nvml, or, for a Slurm without NVML, a line such as Name=gpu File=/dev/nvidia0 (File=/dev/nvidia[0-3] "
+    "for four). The first command prints on the node what slurmd finds. Then restart slurmctld and slurmd; the second "
+    "command is enough where GresTypes was there already. Where an operator such as Soperator or Slinky runs Slurm in "
+    "Kubernetes, it writes these files itself: set the GPUs (GRES) of the node set in the cluster's values, and do "
+    "not edit the files in the pod."
+)
 
 
 def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
@@ -36,6 +48,17 @@ def _as_slurm_has_them(environment: Environment, matrix: Matrix) -> Remedy:
             "allows more (--qos=NAME). The commands show your jobs with their reasons, and what each QOS allows.",
             (fixed("squeue --me -o '%i %T %b %r'"), fixed("sacctmgr show qos format=name,maxtrespu,maxtresperjob")),
         )
+    if inherited := named(seen(environment, _UNKNOWN, "detail-inherited"), "name"):
+        return remedy(
+            environment,
+            f"The job is submitted from inside another job and inherits its variables: {inherited} asks for GPUs that "
+            "the new job does not have, and srun takes it from the environment. Remove Slurm's variables from the "
+            "shell (the command, for bash), and start the program that submits in the same shell. Or submit from a "
+            "login node.",
+            "clear-slurm",
+        )
+    if seen(environment, _UNKNOWN, "detail-null"):
+        return Remedy(_LIST_THEM, (fixed("sudo slurmd -G"), fixed("sudo scontrol reconfigure")))
     return Remedy(
         "Compare the request with what the cluster offers: the first command prints the GPUs of each node by "
         "name. Use that name and at most that number per node (--gres=gpu:NAME:N), in a partition that has GPUs. Steps "
@@ -105,17 +128,26 @@ told_by_program(
     explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch"),
     references=threads("NVIDIA/nccl#1488", "NVIDIA/nccl-tests#183"),
 )
+_MIXED = '{"spec": {"mig": {"strategy": "mixed"}}}'
+
 told_by_program(
     Fault(
         "kubernetes-mig-layout",
         "The MIG instances on a Kubernetes node do not match the device plugin's MIG strategy",
         impact="The device plugin stops or labels the node as invalid, so that pods are given no GPU.",
         remedy="The strategy `single` needs MIG on all GPUs of the node, cut into instances of one profile; `mixed` "
-        "allows several profiles, and pods then request nvidia.com/mig-<profile>. Either apply one profile to the "
-        "whole node (with the MIG manager: set its label nvidia.com/mig.config to all-<profile>, such as all-1g.10gb), "
-        "or set the strategy back to mixed. Drain the node first: instances in use cannot be changed. The operator "
-        "does not have to be reinstalled.",
-        steps=(fixed("nvidia-smi -L"), fixed("kubectl get nodes -L nvidia.com/mig.config,nvidia.com/mig.strategy")),
+        "allows several profiles, and pods then request nvidia.com/mig-<profile>. To keep instances of several "
+        "sizes, set the operator's strategy to mixed (kubectl patch; --set mig.strategy=mixed in its Helm values "
+        "makes it last). To keep `single`, apply one profile to the whole node instead: label it "
+        "nvidia.com/mig.config=all-<profile>, such as all-1g.10gb (drain the node first, because instances in use "
+        "cannot be changed). The "
+        "operator does not have to be reinstalled. The last command then shows the instances as resources of the "
+        "nodes.",
+        steps=(
+            fixed("kubectl get nodes -L nvidia.com/mig.config,nvidia.com/mig.strategy"),
+            run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _MIXED),
+            fixed("kubectl describe nodes"),
+        ),
     ),
     doc="""The MIG instances on a node are laid out as the device plugin's strategy requires.
 
@@ -254,4 +286,27 @@ told_by_program(
     """,
     rank=47,
     references=threads("NVIDIA/nvidia-docker#1227", "jade-hpc-gpu/jade-hpc-gpu.github.io#13"),
+)
+told_by_program(
+    Fault(
+        "nccl-too-old-for-gpu",
+        "This NCCL release does not support the GPU's generation",
+        impact="Jobs on one GPU work; those on several stop in the first collective.",
+        remedy="NCCL's kernels ask for more than this card has; those of a newer NCCL ask for less. No variable "
+        "changes that. Use a newer container or PyTorch, which come with a newer NCCL, or replace only NCCL's package "
+        "with a newer one of the same CUDA release (in a Python environment, the second command for CUDA 12); the "
+        "first command shows which one PyTorch has.",
+        steps=(
+            fixed("python -c 'import torch; print(torch.cuda.nccl.version())'"),
+            fixed("python -m pip install -U nvidia-nccl-cu12"),
+        ),
+    ),
+    fix="Use a newer release of NCCL.",
+    doc="""NCCL has kernels that fit the GPU.
+
+    They are compiled for each generation, with its amount of shared memory. A release that is older than the card
+    starts one that does not fit, and CUDA answers 'invalid argument'.
+    """,
+    rank=69,
+    references=threads("NVIDIA/nccl#1637"),
 )

@@ -114,11 +114,16 @@ told_by_program(
         "The GPU operator tries to install a driver on a node whose own driver is in use",
         impact="The driver pod restarts again and again, and the operator's other pods wait for it.",
         remedy="Choose one driver. To keep the node's, upgrade the operator's Helm release with "
-        "--set driver.enabled=false: its toolkit and device plugin then use that driver. (In MicroK8s: disable the "
-        "add-on, and enable it with --gpu-operator-driver host.) To let the operator manage the driver instead, "
-        "remove the node's packages and restart the node before the operator starts. If the node has no driver of its "
-        "own, a program still uses the GPU: drain the node.",
-        steps=(fixed("helm list -A"),),
+        "driver.enabled=false (first two commands; the first one lists its name, its namespace, and its chart, and "
+        "--version with the number of that chart stays on it): the driver pod is then gone, and the toolkit and the "
+        "device plugin use the node's driver. To let the operator manage the driver instead, remove the node's "
+        "packages and restart the node before the operator starts. If the node has no driver of its own, a program "
+        "still uses the GPU: drain the node.",
+        steps=(
+            fixed("helm list -A"),
+            fixed("helm upgrade RELEASE nvidia/gpu-operator -n NAMESPACE --reuse-values --set driver.enabled=false"),
+            fixed("kubectl get pods -A -o wide"),
+        ),
     ),
     fix="Install the operator with driver.enabled=false, or remove the node's own driver.",
     doc="""On a node that has a driver, the GPU operator does not install another one.

@@ -8,9 +8,10 @@ from envkit.checks.engine.command import REQUIREMENT, SCRIPT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import complained, seen
+from envkit.checks.engine.messages import complained, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.gpu.gpus import all_work
+from envkit.checks.programs.half_precision import to_the_gpu
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 _HALF = (
-    "Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, torch_dtype=torch.float16 "
-    "for a pipeline. FlashAttention 2 has the same requirement: choose another attention backend (PyTorch's own, sdpa, "
-    "or xformers)."
+    "Run the model in float16: --dtype half for vLLM (in a script, LLM(..., dtype='half')), fp16 instead of bf16 for a "
+    "trainer, torch_dtype=torch.float16 for a pipeline. FlashAttention 2 has the same requirement: choose another "
+    "attention backend (PyTorch's own, sdpa, or xformers)."
 )
 _HALF_OF_LLAMA_FACTORY = (
     "Run the model in float16. LLaMA-Factory has its own name for that, a line in the YAML file: vllm_dtype: float16 "
@@ -87,6 +88,18 @@ def _one_each(environment: Environment, matrix: Matrix) -> Remedy:
             f"program does not need it. {_TOLD_APART}",
             (run("python", "-m", "pip", "install", "--upgrade", REQUIREMENT("ray")), fixed("ray status")),
         )
+    if tasks := named(seen(environment, _RANKS, "detail-launcher-per-task"), "tasks"):
+        return Remedy(
+            f"srun starts the launcher {tasks} times on every node, and each launcher starts a process for every GPU: "
+            "let Slurm start one per node (--ntasks-per-node=1; raise --cpus-per-task so that the node's cores stay "
+            "the same), which the first command changes in the job script (SCRIPT). The launcher's own count stays the "
+            "number of all GPUs. --machine_rank $SLURM_NODEID has to be expanded on each node, so quote the whole "
+            "line: srun bash -c '... --machine_rank $SLURM_NODEID ...'. The second command shows the new line.",
+            (
+                run("sed", "-i.bak", "-E", "s/--ntasks-per-node=[0-9]+/--ntasks-per-node=1/", SCRIPT),
+                run("grep", "-n", "ntasks-per-node", SCRIPT),
+            ),
+        )
     return Remedy(
         "Give each process its own GPU: start it with torchrun, and call "
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs. "
@@ -98,16 +111,59 @@ def _one_each(environment: Environment, matrix: Matrix) -> Remedy:
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
 _ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", SCRIPT))
 
+_ASSERTION = "gpu-assertion-failed"
+_AGAIN = "Run it again with synchronous kernel launches: the traceback then points to the failing line. "
+_LABELS = (
+    "A label is not between 0 and the number of classes minus 1. {told}Print the smallest and the largest label of the "
+    "data, and set the number of classes in the model's configuration to what the data has, or number the labels from "
+    "0 without gaps. Releases of some detectors count the background too (MMDetection 1: one more than the "
+    "categories). Masked labels need the loss function's ignore_index. After this error, only a restart of the "
+    "program, or of the notebook's kernel, brings CUDA back. If that is not it: "
+)
+_TOLD_CLASSES = "The configuration says num_classes={classes}: the data has to have no more. "
+_FROM_ONE = (
+    "The labels are numbered from 1 to {last}, and the loss takes 0 to {most}: the last class is out of range, as is "
+    "the first where a list of weights or names begins at 0. Subtract 1 from every label where the data is read (and "
+    "add it again where results are shown), and set the number of classes to {last} in each place that has it: search "
+    "the code for the number of the original data set, which projects write into losses, anchors, evaluation, and the "
+    "last layer. After this error, only a restart of the program brings CUDA back. If it stays, run it with "
+    "synchronous kernel launches (below): the traceback then points to the line."
+)
+_EMBEDDING = (
+    "An ID is as large as the embedding's table (num_embeddings), or larger, or it is negative. Print the largest ID "
+    "of the data just before that layer, and make the table larger than it (nn.Embedding(largest + 1, ...)), or "
+    "renumber the IDs without gaps; the number of different IDs is not enough if the IDs have gaps. For a language "
+    "model: resize_token_embeddings(len(tokenizer)), and no positions beyond the model's longest input. After this "
+    "error, only a restart of the program, or of the notebook's kernel, brings CUDA back. If that is not it: "
+)
+
+
+def _in_range(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what the assertion compares."""
+    if last := named(seen(environment, _ASSERTION, "detail-from-one"), "last"):
+        return Remedy(_FROM_ONE.format(last=last, most=int(last) - 1), _ONE_BY_ONE)
+    if seen(environment, _ASSERTION, "detail-labels"):
+        classes = named(seen(environment, _ASSERTION, "detail-classes"), "classes")
+        told = _TOLD_CLASSES.format(classes=classes) if classes else ""
+        return Remedy(f"{_LABELS.format(told=told)}{_AGAIN[0].lower()}{_AGAIN[1:].strip()}", _ONE_BY_ONE)
+    if seen(environment, _ASSERTION, "detail-embedding"):
+        return Remedy(f"{_EMBEDDING}{_AGAIN[0].lower()}{_AGAIN[1:].strip()}", _ONE_BY_ONE)
+    return Remedy(
+        f"{_AGAIN}Usually, a label is greater than or equal to the number of classes, or a token ID is outside the "
+        "vocabulary.",
+        _ONE_BY_ONE,
+    )
+
+
 told_by_program(
     Fault(
-        "gpu-assertion-failed",
+        _ASSERTION,
         "The program used an index or a label that is out of range (device-side assert)",
         impact=_NOT_THE_MACHINE,
-        remedy="Run it again with synchronous kernel launches: the traceback then points to the failing line. "
-        "Usually, a label is greater than or equal to the number of classes, or a token ID is outside the vocabulary.",
-        steps=_ONE_BY_ONE,
+        remedy=_in_range,
         status=Status.WARN,
     ),
+    fix="Find the index or the label that is out of range, and change the data or the size of the layer.",
     doc="""The indexes and labels passed to a kernel are within the bounds that it asserts.
 
     The GPU reports a failed assertion late, at some other call, and every call fails until the program is restarted.
@@ -171,11 +227,11 @@ told_by_program(
         "half-precision-on-cpu",
         "The model runs in half precision on the CPU",
         impact="The CPU has no such kernel, and the program stops.",
-        remedy="Find out why it runs on the CPU: torch.cuda.is_available() must be True, and the model must be moved "
-        "to the GPU. To run on the CPU on purpose, load it in float32.",
-        steps=(fixed("python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"),),
+        remedy=to_the_gpu,
         status=Status.WARN,
     ),
+    fix="Find out why it runs on the CPU: torch.cuda.is_available() must be True, and the model must be moved to the "
+    "GPU. To run on the CPU on purpose, load it in float32.",
     doc="""A model in half precision runs on a GPU.
 
     Many CPU kernels exist only for float32 and bfloat16.

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import PATH, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.nix_builds import WITH_CUDA
 from envkit.checks.programs.told import told_by_program
 
@@ -20,11 +21,23 @@ if TYPE_CHECKING:
 _STATIC_TLS = "static-tls-full"
 
 
+_FOR_KERNEL = (
+    "The library must be loaded before all others, and a kernel that runs has started already: a variable set in a "
+    "cell comes too late. Set it where the kernel starts: the command lists the directory of each kernel; in "
+    'kernel.json there, add a line before its last brace (and a comma after the line above): "env": '
+    '{{"LD_PRELOAD": "{path}"}}. Then restart the kernel. Importing the package that fails first, in the first '
+    "cell, often helps as well."
+)
+
+
 def _loaded_first(environment: Environment, matrix: Matrix) -> Remedy:
     path = named(seen(environment, _STATIC_TLS), "library")
+    if path and managed_by(environment, "jupyter") and isinstance(PATH(path), str):
+        return remedy(environment, _FOR_KERNEL.format(path=path), "kernel-specs")
     return Remedy(
-        "Load this library before all others: start the program with the variable below set, for a notebook in the "
-        "environment of its server or kernel. Or import the package whose library fails first in the program.",
+        "Load this library before all others: start the program from a shell with the variable below set (for good, "
+        "put the line into the script that starts it; for a notebook, into the env of its kernel.json). Or import the "
+        "package whose library fails first in the program.",
         (export("LD_PRELOAD", PATH(path)),) if path else (),
     )
 
@@ -50,10 +63,10 @@ told_by_program(
         "source-without-submodules",
         "The source tree is missing its submodules",
         impact="The build cannot find the headers of libraries that the project includes as submodules (such as "
-        "CUTLASS, fmt, or pybind11).",
-        remedy="A ZIP download, or a clone without --recursive, leaves the submodule folders empty. If you "
-        "downloaded a ZIP file, clone the repository instead. Then fetch the submodules, delete the build folder, and "
-        "build again.",
+        "CUTLASS, fmt, or pybind11). A ZIP download, or a clone without --recursive, leaves the submodule directories "
+        "empty.",
+        remedy="If you downloaded a ZIP file, clone the repository instead. Then fetch the submodules, delete the "
+        "build directory, and build again.",
         steps=(fixed("git submodule update --init --recursive"),),
     ),
     doc="""The folders of a project's submodules have contents.
@@ -113,7 +126,8 @@ def _through_nixgl(environment: Environment, matrix: Matrix) -> Remedy:
         "Programs from nixpkgs look for the driver where NixOS has it, and never in the library folders of "
         "another distribution. Start them through nixGL (its variant for NVIDIA) or nix-gl-host, which give them the "
         "driver's libraries. Do not put the whole folder of the distribution's libraries into LD_LIBRARY_PATH: its "
-        "libc would be loaded too."
+        "libc would be loaded too. The command is for a nix with flakes; put your program in place of PROGRAM.",
+        steps(environment, "through-nixgl"),
     )
 
 

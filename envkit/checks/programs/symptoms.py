@@ -11,7 +11,7 @@ from envkit.checks.programs.told import told_by_program
 told_by_program(
     Fault(
         "framework-sees-no-gpu",
-        "A framework sees no GPU",
+        "The framework cannot see the GPU",
         impact="The program runs on the CPU, or stops. Nothing else here shows the reason.",
         remedy="Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda "
         "is None, the build has no CUDA. Add their output to the input and run envkit again.",

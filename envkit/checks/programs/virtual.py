@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import number_named, seen
+from envkit.checks.engine.messages import named, number_named, seen
 from envkit.checks.engine.references import threads
-from envkit.checks.engine.remedies import steps
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.programs.told import told_by_program
@@ -25,6 +26,19 @@ _GROUP = (
     "passed through together. If the group holds other devices, use another slot. If the card does not come back after "
     "a reset, power the host off and on."
 )
+_AUDIO = (
+    "The GPU is bound to vfio-pci, but its audio function, which is in the same IOMMU group, still belongs to "
+    "snd_hda_intel. Bind both: the commands write both IDs to /etc/modprobe.d/vfio.conf (which they replace; if it has "
+    "other IDs too, add them), and load vfio-pci before the sound driver. After the reboot, lspci -nnk -d 10de: must "
+    "show vfio-pci for both, and the host itself can no longer use this GPU. If the virtual machine's definition names "
+    "only the GPU, add the audio function."
+)
+_AUDIO_NOW = (
+    "The GPU is bound to vfio-pci, but its audio function, which is in the same IOMMU group, still belongs to "
+    "snd_hda_intel. The host uses this GPU itself until the virtual machine starts, so reserve nothing at boot: hand "
+    "over the audio function in the same way, by these commands, which last until the next restart (for good, put "
+    "them into the script, before it starts the machine). The last one must show vfio-pci."
+)
 _FRAMEBUFFER = (
     "On the Linux host, its own framebuffer still holds the card's memory (grep -A3 efifb /proc/iomem shows it), so "
     "that vfio-pci cannot reserve it. Boot the host without that framebuffer: the first command adds "
@@ -38,6 +52,12 @@ def _by_message(environment: Environment, matrix: Matrix) -> Remedy:
     """The one way where the message names what is in the way, otherwise what there is to look at."""
     if seen(environment, "passthrough-blocked", "reserve"):
         return Remedy(_FRAMEBUFFER, steps(environment, "no-framebuffer"))
+    audio = seen(environment, "passthrough-blocked", "detail-audio")
+    address = pci_address(named(seen(environment, "passthrough-blocked", "detail-audio-address"), "pci_address") or "")
+    if audio and address and seen(environment, "passthrough-blocked", "detail-optirun", "detail-unbinding"):
+        return remedy(environment, _AUDIO_NOW, "audio-to-vfio-now", address=address)
+    if audio and seen(environment, "passthrough-blocked", "viable"):
+        return remedy(environment, _AUDIO, "audio-to-vfio", ids=f"{named(audio, 'gpu')},{named(audio, 'audio')}")
     return Remedy(
         _GROUP,
         (
@@ -60,8 +80,24 @@ _LOG = fixed("journalctl -b -u nvidia-vgpu-mgr -u nvidia-vgpud")
 _WITH_FUNCTIONS = ComputeCapability(8, 0)  # of vGPU hosts: Ampere and newer
 
 
+_OF_HOST = Remedy(
+    "The package whose name ends in -grid is the guests' driver, without a vGPU manager. On the host, remove it, "
+    "install the host's package of the same download (its name ends in -vgpu-kvm), and restart; nvidia-vgpud and "
+    "nvidia-vgpu-mgr exist then, and mdevctl lists the types. The -grid package belongs in the virtual machines.",
+    (
+        fixed("sudo nvidia-uninstall"),
+        fixed("sudo sh NVIDIA-Linux-x86_64-VERSION-vgpu-kvm.run --dkms"),
+        fixed("sudo reboot"),
+        fixed("systemctl status nvidia-vgpud nvidia-vgpu-mgr"),
+        fixed("mdevctl types"),
+    ),
+)
+
+
 def _vgpu(environment: Environment, matrix: Matrix) -> Remedy:
     """By what the manager's log names; virtual functions are for the GPUs that have them."""
+    if seen(environment, "vgpu-not-started", "guest-driver"):
+        return _OF_HOST
     if seen(environment, "vgpu-not-started", "detail-framebuffer"):
         return _smaller_profile(environment, matrix)
     owns = [own for _, own in capable_gpus(environment, matrix)]

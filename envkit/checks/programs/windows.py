@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.command import fixed, for_windows, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
@@ -67,12 +67,10 @@ def _longer_kernels(environment: Environment, matrix: Matrix) -> Remedy:
         "restarts Windows after a minute, which closes all programs. To undo it, run "
         f"reg delete {_TDR} /v TdrDelay /f, and the same for TdrDdiDelay.",
         (
-            run("reg", "add", _TDR, "/v", "TdrDelay", "/t", "REG_DWORD", "/d", "60", "/f"),
-            run("reg", "add", _TDR, "/v", "TdrDdiDelay", "/t", "REG_DWORD", "/d", "60", "/f"),
+            for_windows(run("reg", "add", _TDR, "/v", "TdrDelay", "/t", "REG_DWORD", "/d", "60", "/f")),
+            for_windows(run("reg", "add", _TDR, "/v", "TdrDdiDelay", "/t", "REG_DWORD", "/d", "60", "/f")),
             fixed("shutdown /r /t 60"),
-        )
-        if on_windows(environment)
-        else (),
+        ),
     )
 
 
@@ -144,4 +142,45 @@ told_by_program(
     rank=44,
     explained_by=("wsl-driver-inside", "wsl-libcuda-missing"),
     references=threads("microsoft/WSL#11277"),
+)
+told_by_program(
+    Fault(
+        "wsl-pinned-memory-short",
+        "WSL cannot pin as much memory as the program asks for",
+        impact="CUDA reports that it is out of memory, although the GPU has enough left.",
+        remedy="Pinned (page-locked) memory is what runs out, not the GPU's. WSL gets half of the computer's memory "
+        "unless %UserProfile%\\.wslconfig says more (under [wsl2], for example memory=48GB, then the second command), "
+        "and Windows limits how much of it may be pinned. Update WSL and the Windows driver. Pin less: "
+        "pin_memory=False in the DataLoader, no pinned offload in DeepSpeed, fewer and smaller buffers. If the program "
+        "needs it, run it on Linux.",
+        steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
+    ),
+    fix="Give WSL more memory in .wslconfig, or let the program pin less.",
+    doc="""Programs in WSL can pin the memory that they copy to the GPU.
+
+    WSL is a virtual machine with half of the computer's memory by default, and pinned memory is limited there.
+    """,
+    rank=68,
+    references=threads("microsoft/WSL#8447"),
+)
+told_by_program(
+    Fault(
+        "wsl-gpu-support-faulty",
+        "The GPU support of this Windows, WSL, or driver release does not work in WSL",
+        impact="CUDA fails in WSL as soon as it computes, while the same card works in Windows.",
+        remedy="Nothing in the distribution is wrong, and compute modes do not exist there: GPU access in WSL is part "
+        "of Windows, of WSL's kernel, and of the Windows driver. Update all three (Windows Update, the first command, "
+        "and nvidia.com/drivers), then restart WSL. If it began with an update, go back to the release before it: a "
+        "preview build of Windows to the last one that worked, the driver to the previous one.",
+        steps=(fixed("wsl --update"), fixed("wsl --shutdown"), fixed("wsl --version")),
+    ),
+    fix="Update Windows, WSL, and the Windows driver, or go back to the releases that worked.",
+    doc="""CUDA computes in WSL as it does in Windows.
+
+    The Windows driver serves WSL through /dev/dxg; a fault of one release shows as devices that are
+    busy or unavailable.
+    """,
+    rank=71,
+    explained_by=("wsl-driver-inside", "wsl-libcuda-missing", "wsl-gpu-in-tcc-mode"),
+    references=threads("microsoft/WSL#6098", "microsoft/WSL#11589"),
 )

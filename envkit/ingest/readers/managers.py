@@ -14,10 +14,10 @@ from envkit._startup.regex import regex
 from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
 
-_PROMPT = r"(?:^|[$#>`(]|&&|;|\+|\bran|\brun|\bafter|\band|\bUse|\buse|\bwith) {0,2}`?(?:sudo )?"
+_PROMPT = r"(?:^ {0,8}|(?:[$#>`(]|&&|;|\+|\bran|\brun|\bafter|\band|\bUse|\buse|\bwith) {0,2})`?(?:sudo )?"
 _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what shows it, and a plain part of each match
     "uv": (
-        regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b|\buv\.lock\b", re.MULTILINE),
+        regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b(?!\.extra-build)|\buv\.lock\b", re.MULTILINE),
         ("uv ", "tool.uv", "uv.lock"),
     ),
     "uv-tool": (regex(_PROMPT + r"uv(?: tool install|x) [\"'\w]", re.MULTILINE), ("uv tool install", "uvx ")),
@@ -82,6 +82,14 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU [Oo]perator\b"),
         ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator", "GPU operator"),
     ),
+    "host-driver": (
+        regex(
+            r"\bdriver\.enabled[=:] ?false\b"
+            r"|\bdriver (?:\d{3}[\d.]{0,10} )?(?:is )?(?:pre-?)?installed (?:directly )?"
+            r"on (?:the|each|every) (?:hosts?|nodes?)\b"
+        ),
+        ("driver.enabled", "installed on ", "installed directly on "),
+    ),
     "gke": (regex(r"\bGKE\b|\bgke-[a-z]|\bgcloud container\b"), ("GKE", "gke-", "gcloud container")),
     "slurm": (
         regex(
@@ -123,6 +131,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             re.MULTILINE,
         ),
         ("compose", "Compose"),
+    ),
+    "compose-v1": (
+        regex(_PROMPT + r"docker-compose (?:up|exec|run|down|build|logs|ps)\b", re.MULTILINE),
+        ("docker-compose ",),
     ),
     "runfile": (
         regex(
@@ -234,7 +246,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "no-root": (
         regex(
             r"\bI(?:'m| am) not (?:root|an? admin)\b"
-            r"|\b(?:no|without|have no|don't have) (?:root|sudo|admin)(?: rights| access)?\b"
+            r"|\b(?:no|without|have no|don't have|do not have) (?:root|sudo|admin)(?: rights| access)?\b"
             r"|\bI only have an account\b|\b(?:not in|is not in) the sudoers\b|\bcan't (?:use )?sudo\b"
         ),
         (
@@ -265,6 +277,16 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             re.IGNORECASE,
         ),
         ("python_embeded", "ortable"),
+    ),
+    "runtime-folder": (
+        regex(
+            r"\bruntime[\\/]python(?:\.exe)?\b|\b(?:its|their|with(?: an?)?) own runtime folder\b|\bRVC\d{4}Nvidia\b"
+        ),
+        ("runtime", "RVC"),
+    ),
+    "one-click": (
+        regex(r"\binstaller_files\b|\b[Oo]ne-click (?:zip|install\w{0,4})\b"),
+        ("installer_files", "ne-click"),
     ),
     "bundled-python": (
         regex(r"\b(?:[Bb]undled|[Ee]mbedded|[Ee]mbedding) [Pp]ython\b|\bpython-embed|\\\\python-\d[\d.]{2,6}-embed"),

@@ -34,7 +34,7 @@ _WORDS = (
 )
 
 
-@reader("nvidia-smi's error")
+@reader("nvidia-smi error")
 def read(text: Text) -> Iterator[Clue]:
     """NVML's return code by its words, and the library version that newer releases add."""
     for match in _said(text, _FAILED, "Failed to initialize NVML"):

@@ -73,6 +73,7 @@ _PACKAGE = regex(
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
     r"(?![\w.]{0,1}\d)(?!\.x|/| ?[KMGT]i?B\b)"
 )
+_JAX_EXTRA = regex(r"(?i)jax ?\[cuda(?P<major>1\d)(?!\d)")  # `jax[cuda12] 0.4.30`
 _BUILT = regex(
     r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?"
     r"|and (?:the |a )?(?=(?:cu\d{3}|[Cc][Uu][Dd][Aa] ?\d{1,2}\.\d) (?:build|wheel)\b)|,? ?\+? ?)?(?:index |the )?"
@@ -245,15 +246,8 @@ def _compilers(text: Text) -> Iterator[Clue]:
 
 def _packages(text: Text) -> Iterator[Clue]:
     said: dict[str, list[Package]] = {}
-    for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
-        if _of_another(text, match.start()) or _CUDA_OF.search(text.whole, max(match.start() - 40, 0), match.start()):
-            continue
-        name = normalized(match["name"])
-        name = _NAMES.get(name, name)
-        version = match["version"] + ("" if match["tag"] else _build(text, match, name))
-        if became := _BECAME.match(text.whole[match.end() : match.end() + 40]):
-            version = became["version"]
-        said.setdefault(name, []).append(Package(name, version, match.start()))
+    for package in _by_name(text):
+        said.setdefault(package.name, []).append(package)
     if not any(name.startswith("torch") for name in said):  # only PyTorch tags its versions so
         tagged = [Package("torch", match["version"], match.start()) for match in _matches(text, _TAGGED, "+cu", "+cpu")]
         said |= {"torch": tagged} if tagged else {}
@@ -269,6 +263,21 @@ def _packages(text: Text) -> Iterator[Clue]:
     if len({Version.parse(version).release(2) for version in pythons}) == 1:
         version = max(pythons, key=len)
         yield PythonFact("version", Version.parse(version), pythons[version].start())
+
+
+def _by_name(text: Text) -> Iterator[Package]:
+    """Packages that are named before their release, and the plug-in for CUDA that JAX's extra of that name brings."""
+    for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
+        if _of_another(text, match.start()) or _CUDA_OF.search(text.whole, max(match.start() - 40, 0), match.start()):
+            continue
+        name = normalized(match["name"])
+        name = _NAMES.get(name, name)
+        version = match["version"] + ("" if match["tag"] else _build(text, match, name))
+        if became := _BECAME.match(text.whole[match.end() : match.end() + 40]):
+            version = became["version"]
+        yield Package(name, version, match.start())
+        if extra := _JAX_EXTRA.match(match.group()):
+            yield Package(f"jax-cuda{extra['major']}-plugin", version, match.start())
 
 
 def _of_another(text: Text, start: int) -> bool:
@@ -326,6 +335,9 @@ def _system(text: Text) -> Iterator[Clue]:
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return
     if not known and not any(map(text.says, ("wsl", "docker"))):
+        if "(Windows)" in text.line_at(0):  # the title says what all of it is about
+            yield Fact("system.os", OsRelease("windows", "windows", ""), 0)
+            return
         for match in text.matches_once(_OF_WINDOWS, ":\\Users\\", "[WinError "):
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return

@@ -1,5 +1,7 @@
 """The Python that a text's tracebacks run: the environment whose site-packages stand in their paths, where it is one.
 
+uv names the environment that it installs into, too.
+
 File "/home/kim/miniconda3/envs/tg/lib/python3.10/site-packages/torch/cuda/__init__.py", line 293, in _lazy_init
 """
 
@@ -17,6 +19,7 @@ _UNIX = regex(
 _WINDOWS = regex(
     r"(?<![^\s\"'(=])(?P<prefix>[A-Za-z]:\\[^\s:\"'()=,;/]{1,160})\\[Ll]ib\\(?:site-packages\\|[a-z_]{2,30}\.py)"
 )
+_BY_UV = regex(r"\bUsing Python \d[\d.]{1,10} environment at:? (?P<prefix>/[^\s:\"'()=,;]{1,160})")
 _SHARED = ("/usr", "/usr/local")  # of the system, which every image has too
 _USERS = "/.local"  # packages of a user, beside any Python
 _FOR_A_WHILE = "/pip-build-env-"  # what pip builds in, and takes away
@@ -34,6 +37,8 @@ def read(text: Text) -> Iterator[Clue]:
         prefix = match["prefix"]
         if prefix not in _SHARED and not prefix.endswith(_USERS) and _FOR_A_WHILE not in prefix:
             found.setdefault(f"{prefix}/bin/python", match.start())
+    for match in text.matches(_BY_UV, "environment at"):
+        found.setdefault(f"{match['prefix']}/bin/python", match.start())
     for match in text.matches(_WINDOWS, "\\lib\\", "\\Lib\\"):
         prefix = match["prefix"]
         folder = "" if _WITHOUT_SCRIPTS.fullmatch(prefix) else "\\Scripts"  # where a venv of Windows has it

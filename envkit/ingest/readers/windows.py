@@ -24,6 +24,7 @@ _SHELL = regex(
     r"|The term '[\w.-]{1,40}' is not recognized as (?:the|a) name of a cmdlet"
 )
 _SITE = regex(r"(?<![\w:])[A-Za-z]:\\[^\"\n:<>|]{1,200}?\\site-packages\\")
+_FORM = regex(r"^#{1,5} (?:OS|Operating [Ss]ystem|Platform)\n{1,2}Windows(?: 1[01])?$", re.MULTILINE)
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
     r"/usr/lib/wsl/(?:lib|drivers)/(?![\w.]{0,40}\*)|microsoft-standard-WSL2"
@@ -45,5 +46,6 @@ def read(text: Text) -> Iterator[Clue]:
         *text.matches(_TRACE, ":\\"),
         *text.matches(_SHELL, "is not recognized as"),
         *text.matches(_SITE, "\\site-packages\\"),
+        *(text.matches(_FORM, "# OS", "# Operating ", "# Platform", lines=3) if not text.says("wsl") else ()),
     ):
         yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())

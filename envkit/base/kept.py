@@ -1,4 +1,4 @@
-"""What is worked out of an environment or a text once, and kept with it: dozens ask for the same."""
+"""What is worked out of an environment, a text, or the tables once, and kept with it: dozens ask for the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def kept(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """`work` as a function that answers once for each environment or text, which holds the answer as long as it lives.
+    """`work` as a function that answers once for each environment, text, or set of tables, which holds the answer.
 
     A changed one is another one. `work` depends on its arguments alone, which are hashable.
     """

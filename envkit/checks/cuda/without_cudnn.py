@@ -1,0 +1,78 @@
+"""GPUs that no cuDNN supports, and builds of PaddlePaddle for a CUDA that is older than the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.builds import replacement
+from envkit.checks.frameworks.installs import capable_gpus, installs
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
+
+_FIRST = ComputeCapability(3, 0)  # of cuDNN's first release
+_OFF = (
+    f"No cuDNN release has ever supported a GPU this old: its first one needs compute capability {_FIRST}, so another "
+    "release does not help. Let the framework compute without cuDNN, on its own CUDA kernels: in Chainer 1, call "
+    "chainer.cuda.cudnn_enabled = False right after the import (or pass use_cudnn=False to the links and functions); "
+    "in Chainer 2 and newer, set chainer.config.use_cudnn = 'never'; in PyTorch, torch.backends.cudnn.enabled = False; "
+    "in Caffe, comment out USE_CUDNN in Makefile.config and build again. Or install the framework again while no cuDNN "
+    "is found. Otherwise, use the CPU or a newer GPU."
+)
+
+
+def never_supported(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """What is left with a GPU from before cuDNN; None where there is a newer one, or none is known."""
+    owns = [own for _, own in capable_gpus(environment, matrix)]
+    words = named(seen(environment, "cudnn-dropped-arch", "detail-capability"), "capability")
+    owns += [ComputeCapability.parse(words)] if words else []
+    fermi = bool(seen(environment, "cudnn-dropped-arch", "detail-fermi"))
+    if any(own.numbers >= _FIRST.numbers for own in owns) or not (owns or fermi):
+        return None
+    return Remedy(_OFF)
+
+
+def other_paddle(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The build for a CUDA that knows the GPU, where Paddle's own line shows that the installed one is too old."""
+    from envkit.compat.gpu import target_span
+
+    line = seen(environment, "cudnn-missing", "detail-paddle-gpu")
+    own = ComputeCapability.parse(line[0].values["capability"]) if line else None
+    cuda = Version.find(named(line, "cuda") or "")
+    item = next(installs(environment, "paddle", "paddlepaddle"), None)
+    first = target_span(own, matrix)[0] if own is not None else None
+    if own is None or cuda is None or item is None or first is None or cuda >= first:
+        return None
+    given = replacement(
+        environment,
+        matrix,
+        item,
+        f"The installed PaddlePaddle is built for CUDA {cuda}, which has no code for this GPU (compute capability "
+        f"{own}): with cuDNN found, the next step would fail.",
+    )
+    row = _installed(matrix, given)
+    if row is None or row.cuda is None or row.cudnn is None or not managed_by(environment, "conda"):
+        return given
+    return Remedy(
+        f"{given.advice} Instead, the conda environment can have them, without root: the second command installs "
+        "them, and the third lets the loader find them, in each shell.",
+        (
+            *given.steps,
+            *steps(environment, "conda-cuda-libraries", version=row.cuda.release(2), stale=row.cudnn.release(2)),
+        ),
+    )
+
+
+def _installed(matrix: Matrix, given: Remedy) -> FrameworkBuild | None:
+    """The build that the remedy installs."""
+    line = " ".join(given.commands)
+    return next(
+        (row for row in matrix.builds("paddlepaddle") if row.package and f" {row.package} " in f"{line} "), None
+    )
