@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -22,6 +23,9 @@ PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv
 _NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slow /installer-fails /installer-lies /job"
 # Rebuilt, and dated again, by every ldconfig; sums() compares it.
 _CACHE = "/etc/ld.so.cache"
+# Estimates of space, which are those of NVIDIA's files: of them the engine's disk need not hold even one.
+_BYTES = re.compile(r'^([A-Z]+_BYTES=|  "[a-z0-9-]+\|[^|"\n]+\|)(\d+)(?="?$)', re.M)
+_SMALLER = 10_000
 # The functions of the script in /job, without a run of it.
 FUNCTIONS = """\
 sed '/^main "\\$@"$/d' /job/install.sh >/functions.sh; . /functions.sh
@@ -89,8 +93,8 @@ class Machine:
         return self.engine.run("exec", self.container, "bash", "-ec", command, check=check).stdout
 
     def put(self, script: str, name: str = "install.sh") -> None:
-        """Lays the script into /job."""
-        (self.folder / name).write_text(script)
+        """Lays the script into /job, with what it needs of space in the measure of the stand-ins."""
+        (self.folder / name).write_text(_BYTES.sub(lambda found: f"{found[1]}{int(found[2]) // _SMALLER}", script))
 
     def install(self, *options: str, environment: dict[str, str] | None = None, name: str = "install.sh") -> Done:
         """Runs the script to its end."""
