@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.packages import pip_spec
-from envkit.compat.software import numpy_spec, some_version_meets
+from envkit.compat.software import range_of_row, some_version_meets
 from envkit.compat.verdict import Verdict
 from envkit.tables.images import numpy_needs_python
 from envkit.tables.rows import FrameworkBuild
@@ -27,7 +27,7 @@ def numpy_meets(
     It fails where no release meets both; it is a warning where pip provides one that the build does not take, which is
     the newest one, where nothing holds it back. None where nothing is to say. `source_titles` are those of the build.
     """
-    spec = numpy_spec(build.numpy) if build.numpy else None
+    spec = range_of_row(build.numpy) if build.numpy else None
     wish = _readable(asked or "")
     if spec is None or wish is None:
         return None

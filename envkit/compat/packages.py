@@ -11,7 +11,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import VersionSpec
-from envkit.compat.software import some_version_meets, title_of
+from envkit.compat.software import range_of_row, some_version_meets, title_of
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import FrameworkBuild, PackageFile, PackageRequirements
@@ -137,13 +137,8 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
         row.file: requirement
         for requirement in requirements
         for row in files
-        if row.package == requirement.package and lies_in(requirement.spec, _span(row.versions))
+        if row.package == requirement.package and lies_in(requirement.spec, range_of_row(row.versions))
     }
-
-
-@cache
-def _span(versions: str) -> VersionSpec:
-    return VersionSpec.parse(versions)
 
 
 def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:

@@ -74,9 +74,9 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
 
 
 @cache
-def numpy_spec(bound: str) -> VersionSpec:
-    """What a build's row says of NumPy, `<2` or `>=1.26,<2.1`, as a range."""
-    return VersionSpec.parse(bound)
+def range_of_row(versions: str) -> VersionSpec:
+    """The range that a row writes, `<2` or `>=1.26,<2.1`: there are few of them, and each is asked for many times."""
+    return VersionSpec.parse(versions)
 
 
 def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
@@ -96,7 +96,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
     wants = "; ".join(f"{title_of(build)} requires numpy{build.numpy}" for build in bounded)
     if not bounded:
         return Verdict("numpy-agrees", "ok", "no package restricts the NumPy version", sources)
-    if some_version_meets(numpy_spec(build.numpy) for build in bounded if build.numpy):
+    if some_version_meets(range_of_row(build.numpy) for build in bounded if build.numpy):
         return Verdict("numpy-agrees", "ok", wants, sources)
     return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", sources)
 

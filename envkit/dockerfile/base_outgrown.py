@@ -10,7 +10,7 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.software import numpy_spec, some_version_meets
+from envkit.compat.software import range_of_row, some_version_meets
 from envkit.dockerfile.base_replaced import goes_into_the_base, is_confined, packages_of, stays_in_base
 from envkit.dockerfile.check_parts import finding, package_subject
 from envkit.dockerfile.contents import Contents
@@ -54,7 +54,9 @@ def base_outgrown(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
 def _takes_numpy_one(own: FrameworkImage, matrix: Matrix) -> bool:
     """Whether every build of the framework's release was made for the first NumPy alone."""
     rows = [row for row in matrix.builds(own.framework) if own.version is not None and row.version == own.version]
-    return bool(rows) and all(row.numpy and not numpy_spec(row.numpy).holds(limit("numpy-of-new-abi")) for row in rows)
+    return bool(rows) and all(
+        row.numpy and not range_of_row(row.numpy).holds(limit("numpy-of-new-abi")) for row in rows
+    )
 
 
 def _numpy_two(ground: Ground, own: FrameworkImage, python: Version) -> Iterator[Finding]:

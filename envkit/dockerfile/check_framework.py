@@ -17,7 +17,7 @@ from envkit.compat.software import (
     GlibcMatch,
     glibc_match,
     glibc_meets,
-    numpy_spec,
+    range_of_row,
     toolkit_serves_build,
 )
 from envkit.compat.verdict import Verdict
@@ -332,5 +332,5 @@ def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str,
         subject,
         faults.NUMPY_IMPACT,
         "Pin NumPy in the same pip install.",
-        run("pip", "install", REQUIREMENT(f"numpy{numpy_spec(build.numpy or '')}")),
+        run("pip", "install", REQUIREMENT(f"numpy{range_of_row(build.numpy or '')}")),
     )

@@ -7,7 +7,7 @@ from itertools import combinations, groupby
 
 from envkit._startup.records import record, replace
 from envkit.base.versions import Version
-from envkit.compat.software import needs_system_cuda, numpy_spec, some_version_meets
+from envkit.compat.software import needs_system_cuda, range_of_row, some_version_meets
 from envkit.solver.candidates import Candidate, candidate, candidates, kind, passing
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
@@ -54,7 +54,7 @@ class Selection:
     def with_numpy(self) -> Selection | None:
         """The selection, or None where the builds' NumPy bounds exclude each other."""
         bounds = {build.numpy for build in self.builds if build.numpy}
-        return self if len(bounds) < 2 or some_version_meets(map(numpy_spec, bounds)) else None
+        return self if len(bounds) < 2 or some_version_meets(map(range_of_row, bounds)) else None
 
 
 @record

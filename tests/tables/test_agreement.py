@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.compat.pythons import python_span
-from envkit.compat.software import numpy_spec
+from envkit.compat.software import range_of_row
 from envkit.tables import Matrix
 from envkit.tables.browse import table_names
 from envkit.tables.rows import FrameworkBuild, Toolkit
@@ -319,7 +319,7 @@ def test_companions_and_numpy_are_requirements(matrix: Matrix) -> None:
             Requirement(companion)
         if build.numpy is not None:
             SpecifierSet(build.numpy)
-            assert str(numpy_spec(build.numpy)) == build.numpy
+            assert str(range_of_row(build.numpy)) == build.numpy
 
 
 def test_a_cpu_build_names_no_cuda(matrix: Matrix) -> None:

@@ -64,7 +64,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
     Frameworks compiled for NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
     """
-    from envkit.compat.software import numpy_spec
+    from envkit.compat.software import range_of_row
 
     looked = 0
     for item in installs(environment):
@@ -74,7 +74,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             continue
         looked += 1
         told = numpy_of(environment, item.framework, matrix)
-        bound = numpy_spec(told) if told else None
+        bound = range_of_row(told) if told else None
         unmet = [str(bound)] if bound is not None and not bound.holds(version) else []
         package = item.framework.package.partition("==")[0]
         unmet += [
