@@ -9,7 +9,7 @@ import click
 from envkit.base.errors import SourceError
 from envkit.cli.complete import complete_file
 from envkit.cli.options import taken
-from envkit.cli.output import one_format, output_option, refuse_unwritable, say, write_file, write_output
+from envkit.cli.output import one_format, output_option, refuse_unwritable, say, write_output, write_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,8 @@ def _save(verdicts: Sequence[Verdict], path: str) -> None:
 
     if all(row.measurement.value is None for row in verdicts):
         raise OutputError(f"--save-baseline: nothing was measured, so {path} was not written.", "The notes say why.")
-    write_file(dumps(baseline_document(verdicts)), path, option="--save-baseline")
+    # the baseline that was read may be brought up to date
+    write_over(dumps(baseline_document(verdicts)).encode(), path, option="--save-baseline")
     noisy = [row.measurement.job.id for row in verdicts if row.measurement.value is not None and not steady(row)]
     if noisy:
         say(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.errors import RequestError
+from envkit.base.errors import OutputError, RequestError, SourceError
 from envkit.base.shown import shown
 from envkit.checks.engine.findings import Finding, Status
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, write_output, write_over
 
 if TYPE_CHECKING:
     from envkit.api.report import FileReport
@@ -31,11 +32,30 @@ def show_change(text: str, change: Change | DockerfileChange | None, report: Fil
         return _unchanged(report)
     say(f"{shown(report.name)}: {shown('; '.join(change.told))}")
     if output is not None:
-        write_output(change.text, output)
+        write_over(_changed(report.name, text, change.text), output)
+        say(f"Wrote {output}.")
     else:
         write_output("\n".join(_difference(text, change.text, shown(report.name))), None)
     _say_left(change.left)
     return int(bool(change.left))
+
+
+def _changed(path: str, text: str, changed: str) -> bytes:
+    """The file at `path` with its change; of a pipe, which is read once, the text is all that there is.
+
+    Raises SourceError where the text does not hold all that the pipe did, OutputError where the file has changed.
+    """
+    from envkit.base.rewritten import rewritten
+    from envkit.host.user_file import read_user_bytes, text_of
+
+    if not os.path.isfile(path):
+        if "\ufffd" in text:
+            raise SourceError("--fix: the text is not all UTF-8.", "Pass a file by its name, to keep its bytes.")
+        return rewritten(text.encode(), text, changed)
+    data = read_user_bytes("--fix", path, 4 * len(text) + 4)
+    if text_of(data) != text:
+        raise OutputError(f"--output: {path} was changed meanwhile, so it is kept.", "Run the command again.")
+    return rewritten(data, text, changed)
 
 
 def _say_left(findings: Iterable[Finding]) -> None:
@@ -66,9 +86,15 @@ def _unchanged(report: FileReport) -> int:
 
 
 def _difference(old: str, new: str, name: str) -> Iterator[str]:
+    """A diff that `patch` takes: with the line ends of the file."""
     from difflib import unified_diff
 
     from envkit.privacy.secrets import without_secrets
 
-    for line in unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm=""):
-        yield shown(without_secrets(line))
+    ending = "\r" if old.partition("\n")[0].endswith("\r") else ""
+    for number, line in enumerate(unified_diff(_lines(old), _lines(new), name, name, lineterm="")):
+        yield f"{shown(without_secrets(line))}{ending if number > 1 and not line.startswith('@@') else ''}"
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

@@ -215,6 +215,7 @@ def _looser(project: Project, options: DockerfileOptions, matrix: Matrix) -> Pla
 
 def _options(given: dict[str, Any]) -> DockerfileOptions:
     """The options as one record. Raises RequestError for a pair that contradicts itself."""
+    from envkit.host.inputs import note_read
     from envkit.image.options import ImageOptions, ProjectParts, check_options
 
     if (given["smoke"] or given["tag"]) and not given["build"]:
@@ -225,6 +226,8 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
     given["target_format"] = _format_of_plan(given["target_format"])
     options = DockerfileOptions(plan_options(given), image, **given)
     check_options(image)
+    if image.requirements is not None:
+        note_read(image.requirements)  # by the image, from which it must not be taken
     _refuse_mirrors(options)
     return options
 

@@ -96,19 +96,27 @@ def write_output(text: str, path: str | None, executable: bool = False, told: st
 
 
 def write_file(text: str, path: str, executable: bool = False, option: str = "--output") -> None:
-    """`text` in the file `path`, whole or not at all. Raises OutputError.
+    """`text` in the file `path`, whole or not at all. Raises OutputError, also for a file that this run has read.
 
     A link stays one, and what it points to is replaced; a device or pipe is written to as it is.
     """
-    text = _with_end(text)
+    from envkit.host.inputs import was_read
+
+    if was_read(path):
+        raise OutputError(f"{option}: {path} is a file that this command reads, so it is kept.", "Choose another file.")
+    write_over(_with_end(text).encode(), path, executable, option)
+
+
+def write_over(data: bytes, path: str, executable: bool = False, option: str = "--output") -> None:
+    """`data` in the file `path`, which may be one that this run has read and changes. Raises OutputError."""
     if path.endswith(os.sep) or not path:
         raise OutputError(f"{option}: {path!r} is not a file name.", _ELSEWHERE)
     try:
         if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with open(path, "wb") as stream:
+                stream.write(data)
         else:
-            _replace(path, text, executable)
+            _replace(path, data, executable)
     except OSError as error:
         raise _unwritable(option, path, error) from error
 
@@ -137,12 +145,12 @@ def _with_end(text: str) -> str:
     return text if text.endswith("\n") or not text else text + "\n"
 
 
-def _replace(path: str, text: str, executable: bool) -> None:
+def _replace(path: str, data: bytes, executable: bool) -> None:
     from envkit.host.whole_file import real_place, replacing, take_mode
 
     place = real_place(path)
     with replacing(place) as stream:
-        stream.write(text.encode())
+        stream.write(data)
         take_mode(stream, place, executable)
 
 

@@ -10,6 +10,7 @@ from typing import IO
 from envkit.base.decode import marked
 from envkit.base.errors import SourceError
 from envkit.host.handles import Mounted, read
+from envkit.host.inputs import note_read
 from envkit.host.trust import leads_to
 
 _LIMIT = 1_000_000
@@ -23,14 +24,26 @@ def read_user_file(option: str, path: str, limit: int = _LIMIT, reader: str = ""
     text, unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is. `reader` is a program that the file is
     for and that reads UTF-8 alone.
     """
-    data = _bytes(option, path, limit)
+    return _text(read_user_bytes(option, path, limit), option, path, limit, reader)
+
+
+def read_user_bytes(option: str, path: str, limit: int = _LIMIT) -> bytes:
+    """What `read_user_file` makes a text of, with one byte more than that takes. Raises SourceError."""
+    if path == "-" and sys.stdin is None:
+        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or pass a file.")
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(limit + 1)
+        with opened(path) as stream:
+            return stream.read(limit + 1) or b""
+    except OSError as error:
+        raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Check the path.") from error
+
+
+def _text(data: bytes, option: str, path: str, limit: int, reader: str) -> str:
     if len(data) > limit:
         raise SourceError(f"{option}: {path} is larger than {limit // 1_000_000} MB.", "Pass a smaller file.")
-    encoding = marked(data) or "utf-8"
-    try:
-        text = data.decode(encoding, "replace" if encoding.startswith("utf-8") else "strict")
-    except UnicodeDecodeError:
-        text = "\0"
+    encoding, text = marked(data) or "utf-8", text_of(data)
     if "\0" in text:
         raise SourceError(f"{option}: {path} is not text.", "Pass a text file in UTF-8.")
     if reader and not encoding.startswith("utf-8"):
@@ -38,6 +51,15 @@ def read_user_file(option: str, path: str, limit: int = _LIMIT, reader: str = ""
             f"{option}: {path} is {encoding.upper()} text, which {reader} cannot read.", "Save it as UTF-8."
         )
     return text
+
+
+def text_of(data: bytes) -> str:
+    """The text that a user's file holds, with a NUL in it where it holds none."""
+    encoding = marked(data) or "utf-8"
+    try:
+        return data.decode(encoding, "replace" if encoding.startswith("utf-8") else "strict")
+    except UnicodeDecodeError:
+        return "\0"
 
 
 def opened(path: str) -> IO[bytes]:
@@ -62,24 +84,12 @@ def opened(path: str) -> IO[bytes]:
     except OSError:
         stream.close()
         raise
+    note_read(path)
     return stream
 
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
-
-
-def _bytes(option: str, path: str, limit: int) -> bytes:
-    """What the file begins with: one byte more than is read of a text shows that it is too large."""
-    if path == "-" and sys.stdin is None:
-        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or pass a file.")
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read(limit + 1)
-        with opened(path) as stream:
-            return stream.read(limit + 1) or b""
-    except OSError as error:
-        raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Check the path.") from error
 
 
 def named_folder(option: str, path: str) -> str:
@@ -105,6 +115,7 @@ def read_inside(folder: str, name: str) -> str | None:
             return None
         with Mounted(folder, links=False).opened(inside) as handle:
             data = read(handle, _LIMIT + 1)
+        note_read(os.path.join(folder, inside))
         return None if len(data) > _LIMIT or b"\0" in data else data.decode("utf-8-sig")
     except (OSError, ValueError):  # a name that no file system takes, and text that is none
         return None

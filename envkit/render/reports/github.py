@@ -11,11 +11,14 @@ from envkit.documents.paragraphs import named, paragraphs
 from envkit.documents.verdict import asked, troubles
 from envkit.render.reports import Diagnosed, Look
 
-_COMMANDS = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"}
+_COMMANDS = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning", Status.UNKNOWN: "notice"}
 
 
 def report(machines: Sequence[Diagnosed], look: Look) -> str:
-    """The annotations of each machine: its failures and warnings, or the one line that says why there are none."""
+    """The annotations of each machine: its failures and warnings, or the one line that says why there are none.
+
+    Of a file also what is not known of one of its lines, for which `--fail-on unknown` fails.
+    """
     return workflow_commands([answered(*inert(machine)) for machine in machines])
 
 
@@ -26,7 +29,8 @@ def workflow_commands(judged: Sequence[Answered]) -> str:
 
 def _lines(one: Answered, *, several: bool) -> Iterator[str]:
     name = f"{one.name}: " if several else ""
-    for finding in troubles(one.findings):
+    unknown = [finding for finding in one.findings if finding.status is Status.UNKNOWN and one.place(finding)]
+    for finding in (*troubles(one.findings), *unknown):
         place = one.place(finding)
         properties = {"file": place.file, "line": str(place.line)} if place else {}
         title = f"{name}{named(finding)} [{finding.id}]"
