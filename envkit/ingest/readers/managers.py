@@ -212,12 +212,27 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("upyter", "!pip", "%pip", "]: ", "notebook cell"),
     ),
+    "jupyterhub": (
+        regex(r"\bJupyterHub\b|\bjovyan@jupyter-[a-z0-9]|\bzero-to-jupyterhub\b"),
+        ("JupyterHub", "jovyan@jupyter-", "zero-to-jupyterhub"),
+    ),
     "rented-pod": (
         regex(
             r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
-            r"|\bhosted (?:job|pod|notebook)s?\b"
+            r"|\bhosted (?:job|pod|notebook)s?\b|\b(?:[Jj]ob|[Pp]od|[Cc]ontainer|[Nn]otebook)s? on an? rented\b"
         ),
-        ("unPod", "unpod", "ast.ai", "TensorDock", "Paperspace", "JarvisLabs", "AutoDL", "SaladCloud", "hosted "),
+        (
+            "unPod",
+            "unpod",
+            "ast.ai",
+            "TensorDock",
+            "Paperspace",
+            "JarvisLabs",
+            "AutoDL",
+            "SaladCloud",
+            "hosted ",
+            " rented",
+        ),
     ),
     "kata": (
         regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),
