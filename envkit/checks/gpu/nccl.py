@@ -15,8 +15,8 @@ from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.peer_memory import peer_memory
 from envkit.checks.gpu.sockets import interfaces, is_rdma, settings
-from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
@@ -91,22 +91,6 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(environment, advice, "shm")
 
 
-def _peer_memory(environment: Environment, matrix: Matrix) -> Remedy:
-    """The driver's own module, or the one beside it for a driver that has none yet."""
-    own, first = installed(environment), limit("driver-with-peermem")
-    if own is not None and own < first:
-        return remedy(
-            environment,
-            f"Driver {own} has no nvidia-peermem, which comes with {first.major} and newer: build Mellanox's "
-            "nv_peer_mem for it, with the headers of the kernel and of MLNX_OFED installed (an archived project; take "
-            "a release of its time if the newest does not compile). Or install a newer driver.",
-            "peermem-before-driver",
-        )
-    return remedy(
-        environment, "Load the module nvidia-peermem (or use the open kernel module on a newer kernel).", "peermem"
-    )
-
-
 _NO_INTERFACE = Fault(
     "nccl-wrong-interface",
     "NCCL could not connect over its network interface",
@@ -123,7 +107,7 @@ _NO_PEERMEM = Fault(
     "peermem-not-loaded",
     "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)",
     impact="Data between machines goes through main memory: bandwidth is lower, but nothing fails.",
-    remedy=_peer_memory,
+    remedy=peer_memory,
     status=Status.WARN,
 )
 _SMALL_SHM = Fault(

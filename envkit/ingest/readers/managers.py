@@ -96,6 +96,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
             r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\bsbatch\b|--gres=gpu\b"
             r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)"
+            r"|\b(?:Slurm|SLURM) (?:does(?:n't)?|puts?|sends?|schedules?)\b"
             r"|\b(?:managed|scheduled|allocated|assigned) (?:by|with|through|via) (?:slurm|Slurm|SLURM)\b",
             re.MULTILINE,
         ),
@@ -140,7 +141,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(
             r"\bNVIDIA-Linux-\w{3,8}-\d{3}[\d.]{2,12}\.run\b"
             r"|\b[Rr]unfile\b|\brun ?文件|\.run (?:file|installer)\b"
-            r"|\bdriver (?:is|was|from|comes from|via) (?:the |a )?(?:NVIDIA )?\.run\b"
+            r"|\bdriver (?:(?:is|was|from|comes from|via) )?(?:the |a )?(?:NVIDIA )?\.run\b"
         ),
         ("NVIDIA-Linux-", ".run", "unfile", "run文件", "run 文件"),
     ),
