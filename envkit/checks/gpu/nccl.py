@@ -27,6 +27,21 @@ _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on 
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
 
+_OF_JOBS = (
+    "A job inherits the limit of the batch system's daemon, not that of a login, so limits.conf alone does not change "
+    "it. On every node, run sudo systemctl edit UNIT (slurmd, pbs_mom, sge_execd, lsfd: the daemon that starts jobs), "
+    "write [Service] and, below it, LimitMEMLOCK=infinity, and restart that daemon while no job runs; the commands "
+    "raise the limit for logins, too. In a new job, ulimit -l then prints unlimited."
+)
+_NOT_IN_FORCE = (
+    "The file is edited, but the limit is not in force: lines with * do not apply to root, which needs its own (the "
+    "first command writes both), and a session keeps the limit that it began with. End all sessions on the node, also "
+    "those of tmux, screen, and an editor's server, and log in again; ranks on other nodes get the limit of their own "
+    "login by ssh. ulimit -l must print unlimited, also when mpirun starts it. A service needs "
+    "LimitMEMLOCK=infinity in its unit."
+)
+
+
 def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
     names = managers(environment)
     if "slurm" in names:
@@ -40,6 +55,10 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
             "(in a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
             "memlock-container",
         )
+    if seen(environment, "memlock-too-low", "detail-batch"):
+        return remedy(environment, _OF_JOBS, "memlock")
+    if seen(environment, "memlock-too-low", "detail-edited"):
+        return remedy(environment, _NOT_IN_FORCE, "memlock")
     return remedy(
         environment,
         "Raise the limit, then log out and in again, because it takes effect at the next login; the second command "

@@ -146,6 +146,12 @@ def _shown_to_guest(environment: Environment, matrix: Matrix) -> Remedy:
             _IN_VM.format(how="(for LXD, as the command does with the machine's name in place of GUEST)"),
             (fixed("lxc config set GUEST raw.qemu='-cpu host,kvm=off,hv_vendor_id=null'"), fixed("lxc restart GUEST")),
         )
+    if seen(environment, "gpu-refused-in-vm", "detail-kubevirt"):
+        how = (
+            "(for KubeVirt, in the VirtualMachine: features: {kvm: {hidden: true}} under "
+            "spec.template.spec.domain; the second command starts the machine again)"
+        )
+        return Remedy(_IN_VM.format(how=how), (fixed("kubectl edit vm GUEST"), fixed("virtctl restart GUEST")))
     how = (
         "(libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id; Proxmox: cpu: host,hidden=1, "
         "and hv_vendor_id=null among the args for -cpu)"

@@ -177,10 +177,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "other-packages": (
         regex(
             _PROMPT + r"(?:xbps-\w{3,12}|pacman -[SQRU]|emerge (?:-|--|@)|eopkg |urpmi |apk add|slackpkg |yay -S)"
-            r"|\bVoid \d|\bVoid Linux\b",
+            r"|\bVoid \d|\bVoid Linux\b|\bArch (?:install|with)\b|\bon Arch\b",
             re.MULTILINE,
         ),
-        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void "),
+        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void ", "Arch "),
     ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
