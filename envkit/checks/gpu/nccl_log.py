@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import INTERFACES, NUMBER, PROGRAM, Command, export, run
+from envkit.checks.engine.command import INTERFACES, NUMBER, PROGRAM, SAFE_WORD, Command, export, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -44,8 +44,9 @@ def _listed(environment: Environment) -> Iterator[tuple[str, bool]]:
 
 def setting(environment: Environment, assignment: str) -> Command:
     """The command that sets a variable of NCCL for the program, on every host."""
-    value = INTERFACES(assignment)
-    return run("mpirun", "-x", value, PROGRAM) if managed_by(environment, "mpirun") else run("export", value)
+    if managed_by(environment, "mpirun"):
+        return run("mpirun", "-x", INTERFACES(assignment), PROGRAM)
+    return run("export", INTERFACES(assignment))
 
 
 def _where(environment: Environment) -> str:
@@ -78,13 +79,15 @@ def by_gids(environment: Environment) -> Remedy | None:
     if len(indexes) != 1:
         return None
     index = indexes.pop()
-    value = NUMBER(index)
-    assignment = f"NCCL_IB_GID_INDEX={value}" if isinstance(value, str) else value
     mpi = managed_by(environment, "mpirun")
     return Remedy(
         f"Over RoCE, this NCCL takes GID index 0, which has no address that both hosts reach: index {index} is the one "
         f"that show_gids lists as v2 with an IPv4 address ({', '.join(cards)}). Set it for all ranks"
         + (" (in your own mpirun command, before the program)" if mpi else ", wherever the program is started")
         + ". Run show_gids on the other hosts, too: the index must mean the same there.",
-        (run("mpirun", "-x", assignment, PROGRAM) if mpi else export("NCCL_IB_GID_INDEX", value),),
+        (
+            run("mpirun", "-x", SAFE_WORD(f"NCCL_IB_GID_INDEX={index}"), PROGRAM)
+            if mpi
+            else export("NCCL_IB_GID_INDEX", NUMBER(index)),
+        ),
     )

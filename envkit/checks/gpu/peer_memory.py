@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version
-from envkit.checks.engine.command import export, run
+from envkit.checks.engine.command import REQUIREMENT, export, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy, steps
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ID = "peermem-not-loaded"
-_OF_THIS_NCCL = "/opt/nccl"  # a folder of its own: the container's NCCL stays as it is
+_FOLDER = "/opt/nccl"  # of its own: the container's NCCL stays as it is
+_LIBRARY = f"{_FOLDER}/nvidia/nccl/lib/libnccl.so.2"
 
 
 def peer_memory(environment: Environment, matrix: Matrix) -> Remedy:
@@ -64,8 +65,8 @@ def _newer_nccl(told: Version, first: Version) -> Remedy:
         "image's; set it on all ranks, wherever the program is started. This works where NCCL is a shared library, as "
         "in NVIDIA's images and PyTorch's wheels for CUDA 12. NCCL's log then names the new version and GDRDMA.",
         (
-            run("pip", "install", "--target", _OF_THIS_NCCL, f"nvidia-nccl-cu12=={first}"),
-            export("LD_PRELOAD", f"{_OF_THIS_NCCL}/nvidia/nccl/lib/libnccl.so.2"),
+            run("python", "-m", "pip", "install", "--target", _FOLDER, REQUIREMENT(f"nvidia-nccl-cu12=={first}")),
+            export("LD_PRELOAD", _LIBRARY),
         ),
     )
 

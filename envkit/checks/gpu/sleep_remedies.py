@@ -73,5 +73,5 @@ def _of_ollama(environment: Environment) -> Remedy:
         return replace(given, steps=(stop, *given.steps, start))
     name = named(seen(environment, "cuda-broken-after-suspend", "detail-ollama-name"), "name") or "ollama"
     given = remedy(environment, _OF_A_CONTAINER.format(name=name), "reload-uvm", "keep-memory")
-    stop, start = (run("docker", verb, NAME(name)) for verb in ("stop", "start"))
+    stop, start = run("docker", "stop", NAME(name)), run("docker", "start", NAME(name))
     return replace(given, steps=(stop, *given.steps, start))
