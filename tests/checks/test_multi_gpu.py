@@ -66,7 +66,7 @@ CASES = (
         "fail",
         "numbers",
         machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "0,1"}),
-        "=$uuid python",
+        "=$uuid PROGRAM",
     ),
     Case(ONE, "warn", "the-first-by-number", machine(mig("MIG-a", "MIG-b"), variables={"CUDA_VISIBLE_DEVICES": "0"})),
     Case(

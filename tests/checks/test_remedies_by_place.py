@@ -159,7 +159,7 @@ def test_compilers_of_an_image_are_installed_without_sudo() -> None:
         ("15/b15-23", "build-isolation-hides-torch", ["--no-build-isolation flash-attn==1.0.8"], ""),
         ("3/b3-15", "extension-abi-mismatch", ["cxx11abiFALSE-cp38-cp38-linux_x86_64.whl"], "different C++ ABI"),
         ("16/b16-31", "gsp-timeout", ["NVreg_EnableGpuFirmware=0"], "525.147.05"),
-        ("2/b2-10", "vgpu-unlicensed", ["configmap licensing-config"], "driver container"),
+        ("2/b2-10", "vgpu-unlicensed", ["ds/nvidia-driver-daemonset"], "ConfigMap is there"),
         ("19/b19-27", "arch-newer-than-build", ["docker pull vllm/vllm-openai:v0.9.0"], "changing only torch"),
         ("8/b8-26", "python-no-wheel", ["torch==2.5.1+cu124"], "part after the +"),
         ("15/b15-33", "driver-too-old-for-runtime", ["torch==1.1.0"], "CUDA 9.0"),

@@ -29,8 +29,15 @@ def in_own_words(environment: Environment, step: Command) -> tuple[Command, ...]
         return (step,)
     start = own.index("run") + 1
     kept = list(own[start:])
-    added = [word for option in _options(asked[2:-1]) for word in _new(kept, option)]
+    asked_for = (option for option in _options(asked[2:-1]) if not (_has_gpus(own) and option[0] == "--gpus"))
+    added = [word for option in asked_for for word in _new(kept, option)]
     return (*_put_aside(own), as_told((*own[:start], *added, *kept)))
+
+
+def _has_gpus(own: tuple[str, ...]) -> bool:
+    """Whether it gets the GPUs in the way of a Docker that may not have --gpus yet."""
+    joined = " ".join(own)
+    return "nvidia-docker" in own or "--runtime nvidia " in joined or "--runtime=nvidia" in joined
 
 
 def _options(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

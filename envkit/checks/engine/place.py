@@ -42,6 +42,7 @@ _OF_THE_LANDLORD = regex(
 _OF_A_DRIVER = regex(r"\bnvidia-driver|\bcuda-drivers\b|\bubuntu-drivers\b")
 _TO_KEEP = "To keep the driver, "
 _HOSTED = "The driver of a hosted notebook is its provider's: nothing that is installed in it changes that."
+_FOR_WHOM = " These commands are for "
 _RENTED = (
     "This needs the host, which you cannot change from a rented pod, and restarting the pod keeps the same machine: "
     "save your results, terminate the pod, and start a new one on another machine (a network volume keeps the data). "
@@ -162,4 +163,5 @@ def by_landlord(environment: Environment, given: Remedy) -> Remedy:
     """Without what only the owner of the machine can do, for whoever rents a container on it."""
     if not managed_by(environment, "rented-pod") or not any(_OF_THE_LANDLORD.search(one.line) for one in given.steps):
         return given
-    return Remedy(f"{_RENTED} {given.advice}", (fixed("nvidia-smi --query-gpu=name,serial,uuid --format=csv"),))
+    advice = given.advice.partition(_FOR_WHOM)[0]  # there are no commands for another distribution
+    return Remedy(f"{_RENTED} {advice}", (fixed("nvidia-smi --query-gpu=name,serial,uuid --format=csv"),))

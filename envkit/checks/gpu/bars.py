@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, named_fact, no_pci_expected, unseen
@@ -47,6 +48,46 @@ _NOTHING_LEFT = (
 )
 
 
+_BY_HAND = (
+    "For that, add pci=realloc to the kernel's command line: with GRUB, in GRUB_CMDLINE_LINUX of /etc/default/grub, "
+    "and run sudo grub-mkconfig -o /boot/grub/grub.cfg; with systemd-boot, at the end of the options line of the entry "
+    "in /boot/loader/entries. After a restart, cat /proc/cmdline shows it."
+)
+_FIRMWARE_SHUT = (
+    "'Above 4G decoding' is off in the host's firmware setup, so large BARs get no address in the guest either: enable "
+    "it, together with Resizable BAR, and turn CSM off (an operating system that was installed in BIOS mode does not "
+    "start without CSM; check that first). Then start the host and the guest again: lspci -vv in the guest shows an "
+    "address in place of <unassigned>. Guest and driver stay as they are."
+)
+_BIOS_GUEST = (
+    "The firmware of the virtual machine, not of the host, has no room for the large BARs: its BIOS (SeaBIOS) places "
+    "them in a small 64-bit window, which the machine's memory makes smaller. Give the virtual machine EFI firmware, "
+    "whose window is larger (Harvester: Advanced Options, Booting in EFI Mode; KubeVirt: "
+    "domain.firmware.bootloader.efi with secureBoot: false), shut it down, and start it again. The system on its disk "
+    "must be able to boot with EFI, as Ubuntu's cloud images are. Until then, less memory for the machine leaves more "
+    "room."
+)
+_EFI_GUEST = (
+    "The EFI firmware of the virtual machine, not of the host, gives the card no address: its 64-bit window is too "
+    "small for this BAR. Boot the virtual machine with BIOS instead: in KubeVirt, put bios: {} in place of efi under "
+    "domain.firmware.bootloader, and stop and start the machine (Debian's and Ubuntu's cloud images boot both ways; a "
+    "system that was installed with EFI does not). If it has to be EFI, set domain.cpu.model: host-passthrough, so "
+    "that the firmware knows the processor's address space. The driver in the guest then starts without being "
+    "installed again."
+)
+
+
+def _of_a_guest(environment: Environment) -> Remedy | None:
+    """In a virtual machine that the text tells of: the host's firmware or the machine's, whichever is shown."""
+    if not seen(environment, _NO_WINDOW.id, "detail-guest"):
+        return None
+    if seen(environment, _NO_WINDOW.id, "detail-firmware-shut"):
+        return Remedy(_FIRMWARE_SHUT)
+    if seen(environment, _NO_WINDOW.id, "detail-efi-guest"):
+        return Remedy(_EFI_GUEST)
+    return Remedy(_BIOS_GUEST) if seen(environment, _NO_WINDOW.id, "detail-bios-guest") else None
+
+
 def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     if environment.system.firmware.value == _SEABIOS:
         return Remedy(
@@ -55,6 +96,8 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
             "window; OVMF has one, but a system that was installed with SeaBIOS does not boot with OVMF without "
             "changes. From inside the guest, only the kernel option pci=realloc can be tried."
         )
+    if given := _of_a_guest(environment):
+        return given
     if is_virtual(environment):
         return Remedy(
             "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. For QEMU with OVMF, "
@@ -65,13 +108,14 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, _NOTHING_LEFT, "dsdt")
     kernel = Version.find(environment.system.kernel.value or "")
     large = "thunderbolt" in managers(environment) and (kernel is None or kernel >= limit("kernel-hpmmioprefsize"))
-    return remedy(
+    given = remedy(
         environment,
         "Enable 'Above 4G decoding' in the firmware setup. If there is no such setting (a laptop, a card behind "
         f"Thunderbolt), let the kernel reassign the PCI memory windows (BARs){_BESIDE if large else ''}.",
         "bar-window",
         pci="realloc,hpmmioprefsize=32G" if large else "realloc",
     )
+    return given if given.steps else replace(given, advice=f"{given.advice} {_BY_HAND}")
 
 
 def _check_link(environment: Environment, matrix: Matrix) -> Remedy:

@@ -44,6 +44,13 @@ _STOPPED_FANS = (
 )
 
 
+_LIMIT_TRIED = (
+    "A lower power limit changes nothing here, so only more cooling does: in a server chassis, take the case fans out "
+    "of the quiet profile (the BMC's or the firmware's fan mode for full speed), and leave the slots next to the card "
+    "free. The command shows when the slowdown ends."
+)
+
+
 def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
     """Data-center cards have no fans of their own: their server cools them."""
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
@@ -68,6 +75,8 @@ def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
         else "Raise the fan speed (its curve, or a fixed speed), and clean the fans and the heat sink; improve the "
         "airflow through the case."
     )
+    if seen(environment, "thermal-throttle", "detail-limit-tried"):
+        return remedy(environment, f"{advice} {_LIMIT_TRIED}", "throttle", index=index or 0)
     advice += (
         " Until then, a lower power limit keeps the speed steady: the clocks do not drop during a long run, and the "
         "card loses little speed. The limit lasts until the next restart."

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit.base.versions import Version
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, managed_elsewhere, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.messages import complained, message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered, installed
 from envkit.model import Environment
@@ -51,9 +52,29 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     return _of_version(environment, version, "and start the service.")
 
 
+_REPOSITORY = (
+    "It is in NVIDIA's repository, which the first two commands add, because this driver did not come from there; "
+    "install nothing else from it, so that no second driver is installed."
+)
+
+
 def _of_version(environment: Environment, version: Version | None, then: str, *more: str) -> Remedy:
     """The package of one version, which is the driver's; where that is not known, commands that read it."""
     package = "the Fabric Manager package whose version exactly matches the driver"
+    if _without_repository(environment):
+        then = f"{then} {_REPOSITORY}"
+        given = _of_version_there(environment, version, package, then, *more)
+        first = steps(environment, "nvidia-repository")
+        return replace(given, steps=(*first, *given.steps)) if first else given
+    return _of_version_there(environment, version, package, then, *more)
+
+
+def _without_repository(environment: Environment) -> bool:
+    """Whether the driver came from elsewhere, so that the system may have no repository with this package."""
+    return managed_by(environment, "runfile") or bool(seen(environment, _STOPPED.id, "detail-no-repository"))
+
+
+def _of_version_there(environment: Environment, version: Version | None, package: str, then: str, *more: str) -> Remedy:
     if version is None:
         return remedy(
             environment,

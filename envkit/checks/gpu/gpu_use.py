@@ -33,15 +33,30 @@ _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 _LET_IN = (
     "Find the program that is using the GPU, and wait for it, or stop it if it is yours. If CUDA_VISIBLE_DEVICES or "
-    "the code selects one GPU for all processes (cuda, cuda:0), give each its own GPU, such as cuda:LOCAL_RANK. On a "
-    "shared machine, administrators, schedulers, and MPS set this mode on purpose: do not change it. On your own "
-    "machine, `sudo nvidia-smi -c DEFAULT` (with -i and a GPU's number, for that GPU only) allows all programs to "
-    "use the GPUs."
+    "the code selects one GPU for all processes (cuda, cuda:0), give each its own GPU, such as cuda:LOCAL_RANK. If "
+    "others are idle, a program may have opened all GPUs that it sees: start each with one GPU only (with "
+    "CUDA_VISIBLE_DEVICES=1 in front of the command, for example). On a shared machine, administrators, schedulers, "
+    "and MPS set this mode on purpose: do not change it. On your own machine, `sudo nvidia-smi -c DEFAULT` (with -i "
+    "and a GPU's number, for that GPU only) allows all programs to use the GPUs."
 )
 _OF_THE_JOB = (
     "The cluster deliberately lets only one process use each GPU. Give every task of the job its own GPU: in the "
     "code, set the device to the local rank (cuda:LOCAL_RANK), or start the tasks like this, with your program at "
     "the end."
+)
+_OF_OTHERS = (
+    "Every GPU that this job sees is in use by another process already, and in this mode a second process is refused, "
+    "however much memory is free: neither your program nor its environment is at fault. Put the command before your "
+    "program in the job script, and send the administrators its output, the job ID, and the node: they can end "
+    "processes of jobs that are over, and keep Slurm from giving out a GPU twice (ConstrainDevices=yes in cgroup.conf; "
+    "a partition whose jobs share GPUs needs compute mode Default). Until then, submit with sbatch --exclude=NODE, "
+    "with the name of that node. If the processes are other tasks of your own job, give each task its own GPU "
+    "(cuda:LOCAL_RANK)."
+)
+_OF_KALDI = (
+    "Kaldi starts more jobs at once than there are GPUs, and in exclusive mode each GPU takes one. Run at most as many "
+    "as there are GPUs (--trainer.optimization.num-jobs-initial and num-jobs-final), or add --use-gpu=wait to the "
+    "training script, with which a job waits until a GPU is free. The mode stays as it is, as Kaldi recommends it."
 )
 _OF_THE_QUEUE = (
     "The cluster deliberately lets only one process use each GPU, and its scheduler sets CUDA_VISIBLE_DEVICES to the "
@@ -51,12 +66,20 @@ _OF_THE_QUEUE = (
 _LEFT_BEHIND = ("told-no-process", "complaint-told-none-running") + tuple(  # in use although its program has ended
     f"complaint-{each}" for each in ("unknown-process", "fuser", "old-job", "defunct", "nothing-runs")
 )
+
+
+def _let_in_one(environment: Environment, matrix: Matrix) -> Remedy:
+    """Where no list of GPUs shows the mode; Kaldi has an option of its own."""
+    if seen(environment, "compute-mode-exclusive", "detail-kaldi"):
+        return Remedy(_OF_KALDI)
+    return remedy(environment, _LET_IN, "compute-mode-all")
+
+
 _SHUT = Fault(
     "compute-mode-exclusive",
     "CUDA reports that all GPUs are busy or unavailable",
     impact="CUDA programs fail although the GPU looks idle.",
-    remedy=_LET_IN,
-    actions=("compute-mode",),
+    remedy=_let_in_one,
 )
 
 
@@ -104,6 +127,8 @@ _SLEPT = Fault(
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("vgpu-unlicensed",),
+    fix="Find the program that is using the GPU; give each process a GPU of its own. Administrators set this mode on "
+    "purpose.",
     references=threads("pytorch/pytorch#3871", "NVIDIA/DIGITS#2005"),
 )
 def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -133,6 +158,8 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
 def _let_in(environment: Environment, shut: list[Gpu]) -> Remedy:
     """In a job its own process is often the one in the way; a GPU that nobody uses is named."""
     names = managers(environment)
+    if "slurm" in names and all((gpu.memory_used_bytes or 0) > _IDLE_MEMORY for gpu in shut):
+        return remedy(environment, _OF_OTHERS, "compute-mode-all")
     if "slurm" in names and shut[0].compute_mode != _PROHIBITED:
         return remedy(environment, _OF_THE_JOB, "one-gpu-each")
     idle = [gpu.index for gpu in shut if gpu.memory_used_bytes is not None and gpu.memory_used_bytes < _IDLE_MEMORY]

@@ -10,12 +10,13 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
-from envkit.checks.engine.managers import managed_by, managers
-from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of
+from envkit.checks.gpu.memory_errors import RESET, after_memory_error
 from envkit.checks.gpu.nvml_fault import nvml_fault
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.checks.nvidia_driver.xid import xid_messages
@@ -26,31 +27,12 @@ if TYPE_CHECKING:
 
 _CONTAINED = 94  # the XID of a memory error that stopped only the program that met it
 _LOST = ("gpu-fallen-off-bus",)
-_RESET = (
-    "Let running jobs finish, then reset the GPU. If it cannot be reset (in a virtual machine, or on a board with "
-    "NVSwitches), restart the machine. If the errors come back, RMA the card."
-)
-_FAILS_AGAIN = (
-    "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA "
-    "it; the first command prints its serial number, the second runs the diagnostics that vendors ask for, while the "
-    "GPU is idle. Until then, drain the node or hide the GPU with CUDA_VISIBLE_DEVICES."
-)
-
-
-_NOT_ACTIVATED = (
-    "The log says that a faulty row is marked for remapping, and shows no reset since then; the spare row is used "
-    "only after a reset. Drain the node, and reset this GPU (if it cannot be reset, reboot the machine). Then check "
-    "that no row is pending, and run the diagnostics while the GPU is idle. If Xid 48 comes back after the reset, "
-    "the memory is failing: RMA the card."
-)
-
-
 _MEMORY_ERROR = Fault(
     "ecc-uncorrectable",
     "A GPU's memory has errors that ECC cannot correct",
     impact="The program that hit the error was stopped; it is not at fault, nor is its data. More may fail until the "
     "GPU is reset.",
-    remedy=_RESET,
+    remedy=RESET,
     actions=("reset",),
 )
 
@@ -98,7 +80,7 @@ _REMAP_PENDING = Fault(
     "row-remap-pending",
     "A faulty memory row will be remapped at the next reset",
     impact="Until then, a program can hit the faulty row again.",
-    remedy=_RESET,
+    remedy=RESET,
     actions=("reset",),
     status=Status.WARN,
 )
@@ -142,7 +124,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     only that program.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.ecc_uncorrectable]
-    lines, again = _xid_lines(environment), _when_it_recurs(environment)
+    lines, again = _xid_lines(environment), after_memory_error(environment)
     for gpu in bad:
         yield _MEMORY_ERROR.found(
             [field_evidence(environment, gpu, "ecc_uncorrectable"), *lines],
@@ -186,31 +168,6 @@ def _since_reset(environment: Environment, message: Message) -> bool:
 def _counted_none(environment: Environment) -> list[Evidence]:
     counted = [gpu for gpu in gpus_of(environment) if gpu.ecc_uncorrectable == 0]
     return [field_evidence(environment, gpu, "ecc_uncorrectable") for gpu in counted[:4]]
-
-
-_FOR_ADMINISTRATORS = (
-    "The GPU's memory fails, not the program: neither the batch size nor the code is at fault. Only an administrator "
-    "can reset the GPU or replace the card: send them the name of the node, the message, and the line of the GPU "
-    "whose number of errors is not 0 (command). Until then, leave that GPU out: set CUDA_VISIBLE_DEVICES to the "
-    "numbers of the others, start one process for each of those, and continue from the last checkpoint; or run on "
-    "another node."
-)
-
-
-def _when_it_recurs(environment: Environment) -> Remedy | None:
-    """What to do where the log holds several such errors: a reset does not fix memory that fails again."""
-    messages = seen(environment, _MEMORY_ERROR.id)
-    if seen(environment, _MEMORY_ERROR.id, "again"):
-        if address := pci_address(
-            named(seen(environment, _MEMORY_ERROR.id, "detail-not-activated"), "pci_address") or ""
-        ):
-            return remedy(environment, _NOT_ACTIVATED, "reset", "remapped-rows", "diagnose", index=address)
-        return remedy(environment, _FAILS_AGAIN, "card-numbers", "diagnose")
-    if gpus_of(environment) or any("pci_address" in message.values for message in messages):
-        return None
-    if managed_by(environment, "no-root"):
-        return remedy(environment, _FOR_ADMINISTRATORS, "ecc-of-each")
-    return remedy(environment, f"{_RESET} The first command shows which GPU it is.", "reset-found")
 
 
 def _contained(environment: Environment) -> bool:

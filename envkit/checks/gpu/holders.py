@@ -15,6 +15,7 @@ from envkit.model import Environment, Gpu
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_HELD = "gpu-memory-held-by-lost-process"
 _FULL, _IDLE = 0.8, 0.05  # of a GPU's memory
 _LESS = (
     "Reduce the memory use of the program: use a smaller batch, a lower precision, gradient checkpointing (when "
@@ -57,8 +58,31 @@ def _share(gpu: Gpu) -> float:
     return (gpu.memory_used_bytes or 0) / (gpu.memory_bytes or 1)
 
 
+def _in_somebodys_container(environment: Environment) -> Remedy | None:
+    """For a container on a node that others share: the process is outside, where only administrators see it."""
+    if not seen(environment, _HELD, "detail-node"):
+        return None
+    return Remedy(
+        "Nothing in your container holds this memory: a process outside it does, most likely the rest of another "
+        "user's run. It cannot be seen or ended from inside, and a smaller batch does not help. Send the "
+        "administrators the node, the GPU's number, and what nvidia-smi shows; on the host, sudo fuser -v /dev/nvidia* "
+        "lists the process, and kill ends it. Until then, ask for another node or GPU.",
+        (fixed("nvidia-smi --query-gpu=index,uuid,memory.used,memory.total --format=csv"),),
+    )
+
+
 def end_holders(environment: Environment, matrix: Matrix) -> Remedy:
     """Whoever has the device open is listed by fuser, whatever nvidia-smi shows."""
+    if inside := _in_somebodys_container(environment):
+        return inside
+    pids = sorted({each.values["pid"] for each in seen(environment, _HELD, "detail-lsof") if each.values.get("pid")})
+    if pids:
+        return Remedy(
+            "The list shows the processes that hold the card, although nvidia-smi does not: they are the rest of "
+            "earlier runs (one stopped with Ctrl-Z is only suspended, and ends by -9 alone). If they are yours, kill "
+            "them, without root and without a reboot; the memory is free at once, and nvidia-smi shows it.",
+            (run("kill", "-9", *map(NUMBER, pids)), fixed("nvidia-smi")),
+        )
     given = remedy(
         environment,
         "The first command lists every process that has the device open, including those that nvidia-smi does not "

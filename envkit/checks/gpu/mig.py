@@ -10,6 +10,7 @@ from envkit.checks.engine.command import GPU, NAME, export, fixed, run
 from envkit.checks.engine.evidence import not_looked, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -70,6 +71,26 @@ _NO_INSTANCE = Fault(
 )
 
 
+_TOO_LARGE = (
+    "One process gets one MIG instance, whatever CUDA_VISIBLE_DEVICES or the program's split says, and this model does "
+    "not fit into one. It needs a larger instance or the whole card: at a cloud provider, ask for that. On a machine "
+    "of your own, the commands turn MIG off for GPU 0 (as root; all instances and the programs on them end), and the "
+    "program then sees the whole card. Otherwise, choose a model that fits into the instance."
+)
+_WITHOUT_DIVISION = (
+    fixed("sudo nvidia-smi mig -i 0 -dci"),
+    fixed("sudo nvidia-smi mig -i 0 -dgi"),
+    fixed("sudo nvidia-smi -i 0 -mig 0"),
+)
+_OF_SERVERS = (
+    "One server gets one MIG instance, and a list of UUIDs gives it only the first: start one Ollama for each "
+    "instance, with that instance's UUID and a port of its own (as a service, a unit for each, with both variables in "
+    "Environment=), and spread the requests over them. A model that is larger than one instance needs a larger "
+    "instance, or MIG off (sudo nvidia-smi -i INDEX -mig 0, which ends all instances of that GPU)."
+)
+_SERVER = fixed("CUDA_VISIBLE_DEVICES=MIG-UUID OLLAMA_HOST=127.0.0.1:11435 ollama serve")
+
+
 def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, _ONE_INSTANCE.id, "ray"):
         return Remedy(
@@ -89,12 +110,16 @@ def _one_process_each(environment: Environment, matrix: Matrix) -> Remedy:
             "process. On a shared server, take one that nobody else uses; in a job, the one from the scheduler.",
             (export("CUDA_VISIBLE_DEVICES", NAME("MIG-UUID")), fixed("nvidia-smi -L")),
         )
+    if seen(environment, _ONE_INSTANCE.id, "detail-too-large"):
+        return Remedy(_TOO_LARGE, _WITHOUT_DIVISION)
+    if managed_by(environment, "ollama"):
+        return Remedy(_OF_SERVERS, (fixed("nvidia-smi -L"), _SERVER))
     return remedy(
         environment,
         "Start one process per instance: the loop gives each process its own. Inside the process, the instance is "
         "always cuda:0, so the code must call set_device(0) instead of using the local rank. NCCL cannot combine "
-        "instances into one job: run independent processes, or use whole GPUs (MIG off) for DDP. Replace SCRIPT with "
-        "your program.",
+        "instances into one job: run independent processes, or use whole GPUs (MIG off) for DDP. PROGRAM is your own "
+        "command (python train.py, for example); give each process its own part of the input and its own output.",
         "mig-list",
         "one-per-instance",
     )

@@ -87,12 +87,26 @@ _ACS = Fault(
     impact="GPU-to-GPU traffic goes through the CPU: it is slower, and NCCL can hang.",
     remedy=_straight,
 )
+
+
+def _passed_through(environment: Environment, matrix: Matrix) -> Remedy:
+    """The parameter, in the file that the system reads it from."""
+    if seen(environment, "iommu-translation-hang", "detail-coreos"):
+        return remedy(
+            environment,
+            "Add the kernel parameter iommu=pt and reboot. On Container Linux, the line is in the OEM partition's "
+            "grub.cfg, which intel_iommu=on probably comes from as well: if nothing needs the IOMMU, take that out "
+            "instead. After the restart, cat /proc/cmdline shows the parameter.",
+            "iommu-coreos",
+        )
+    return remedy(environment, "Add the kernel parameter iommu=pt and reboot.", "iommu")
+
+
 _IOMMU = Fault(
     "iommu-translation-hang",
     "The IOMMU is translating GPU-to-GPU traffic",
     impact="GPU-to-GPU transfers may hang or corrupt data; programs that use only one GPU are not affected.",
-    remedy="Add the kernel parameter iommu=pt and reboot.",
-    actions=("iommu",),
+    remedy=_passed_through,
 )
 
 

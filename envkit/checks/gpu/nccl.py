@@ -2,122 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import INTERFACES, NAME, PROGRAM, fixed, run
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known, only_told, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import in_container, managers
-from envkit.checks.engine.messages import complained, named, seen, variants_of
+from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.fabrics import by_address, one_fabric, one_network
-from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.gpu.peer_memory import peer_memory
+from envkit.checks.gpu.sockets import interfaces, is_rdma, settings
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
-_NOT_BETWEEN_HOSTS = ("lo", "docker", "br-", "veth", "virbr", "wl")
-_NO_ANSWER = "completion-12"  # the other side does not answer over it
-_RDMA = frozenset({"ibv", "completion", "completion-12"})  # messages of InfiniBand's and RoCE's verbs
-_NONE_FOUND = ("none-usable", "none-found", "last-warning")
 _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
 
-def _told_interfaces(environment: Environment) -> tuple[str, ...]:
-    """The interfaces of all hosts that have an address, without those of the machine itself and of containers."""
-    names = environment.network_interfaces.get() if environment.network_interfaces.known else ()
-    return tuple(name for name in names if not name.startswith(_NOT_BETWEEN_HOSTS))
-
-
-def _is_rdma(environment: Environment) -> bool:
-    """Whether the connection that failed is one of InfiniBand or RoCE: it is tried when the sockets have connected."""
-    messages = seen(environment, "nccl-wrong-interface")
-    kinds = variants_of(messages)
-    return bool(kinds) and (kinds <= _RDMA or _NO_ANSWER in kinds)
-
-
-def _over_rdma(environment: Environment) -> Remedy | None:
-    """Where it is InfiniBand or RoCE that does not connect: the interface of the sockets has no part in that."""
-    if not _is_rdma(environment):
-        return None
-    return remedy(
-        environment,
-        "The hosts reach each other, but not over InfiniBand or RoCE: NCCL_SOCKET_IFNAME does not change that. Do the "
-        "first two commands on every host. List only ports that are active and of one kind (NCCL_IB_HCA=mlx5_0,"
-        "mlx5_1). With RoCE (link_layer Ethernet), set NCCL_IB_GID_INDEX to an index that show_gids lists as v2 with "
-        "an IPv4 address. If each network card reaches only the one with its own number, set NCCL_CROSS_NIC=0; on a "
-        "very large network, NCCL_IB_TIMEOUT=22. A container needs /dev/infiniband. If all works with the last "
-        "command, which makes NCCL use sockets, the fault is in cards, cables, or switches: run ib_write_bw.",
-        "infiniband",
-    )
-
-
-_BY_ADDRESS = (
-    "NCCL_SOCKET_IFNAME is a list of exclusions (^), and on some node, none of the interfaces that it leaves has an "
-    "address that the other nodes can reach. On every node, find the interface that has the node's address, usually "
-    "that of the default route (the commands show both), and specify it instead, where the variable is set now: "
-    "NCCL_SOCKET_IFNAME=NAME, without ^. If its name differs between nodes, list all of them, separated by commas."
+_OF_JOBS = (
+    "A job inherits the limit of the batch system's daemon, not that of a login, so limits.conf alone does not change "
+    "it. On every node, run sudo systemctl edit UNIT (slurmd, pbs_mom, sge_execd, lsfd: the daemon that starts jobs), "
+    "write [Service] and, below it, LimitMEMLOCK=infinity, and restart that daemon while no job runs; the commands "
+    "raise the limit for logins, too. In a new job, ulimit -l then prints unlimited."
 )
-
-
-def _only_excluded(environment: Environment) -> bool:
-    """Whether NCCL finds no interface among those that a list of exclusions leaves."""
-    value = _settings(environment).get("NCCL_SOCKET_IFNAME", ("", ""))[0]
-    return value.startswith("^") and bool(seen(environment, "nccl-wrong-interface", *_NONE_FOUND))
-
-
-def _of_open_mpi(environment: Environment) -> Remedy:
-    """Its own connections: they ignore what is set for NCCL, and take every interface, Docker's bridge too."""
-    given = (named(seen(environment, "nccl-wrong-interface", "detail-given"), "interface") or "").partition(",")[0]
-    options = [words for kind_of in ("btl", "oob") for words in ("-mca", f"{kind_of}_tcp_if_include", NAME(given))]
-    return Remedy(
-        "This connection is one of Open MPI itself, which NCCL_SOCKET_IFNAME does not change: by default it uses every "
-        "interface, Docker's bridge too, whose address is the same on each host. Add these options to your own mpirun "
-        "command, before the program, and leave the rest as it is.",
-        (run("mpirun", *options, PROGRAM) if given else _WITHOUT_BRIDGE,),
-    )
-
-
-_WITHOUT_BRIDGE = fixed("mpirun -mca btl_tcp_if_exclude docker0,lo -mca oob_tcp_if_exclude docker0,lo PROGRAM")
-
-
-def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
-    if given := one_fabric(environment) or one_network(environment):
-        return given
-    if over_rdma := _over_rdma(environment):
-        return over_rdma
-    if given := by_address(environment):
-        return given
-    if _only_excluded(environment):
-        return Remedy(_BY_ADDRESS, (fixed("ip -br addr"), fixed("ip route show default")))
-    if seen(environment, "nccl-wrong-interface", "detail-open-mpi"):
-        return _of_open_mpi(environment)
-    advice = "Specify an interface that exists on every machine, or exclude the ones that NCCL should not use."
-    names = managers(environment)
-    told = _told_interfaces(environment)
-    if "mpirun" in names and told:
-        return Remedy(
-            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: in your mpirun command, make it list "
-            "the interfaces of all hosts.",
-            (run("mpirun", "-x", INTERFACES(f"NCCL_SOCKET_IFNAME={','.join(told)}"), PROGRAM),),
-        )
-    if "mpirun" in names:
-        return Remedy(
-            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: change it in the command and list the "
-            "interfaces of all hosts (-x NCCL_SOCKET_IFNAME=eth0,ens1), or drop that -x."
-        )
-    if "slurm" in names:
-        advice = f"{advice} Put it in the job script, before srun."
-    return remedy(environment, advice, "interface")
+_NOT_IN_FORCE = (
+    "The file is edited, but the limit is not in force: lines with * do not apply to root, which needs its own (the "
+    "first command writes both), and a session keeps the limit that it began with. End all sessions on the node, also "
+    "those of tmux, screen, and an editor's server, and log in again; ranks on other nodes get the limit of their own "
+    "login by ssh. ulimit -l must print unlimited, also when mpirun starts it. A service needs "
+    "LimitMEMLOCK=infinity in its unit."
+)
 
 
 def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
@@ -133,12 +55,26 @@ def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
             "(in a compose file: ulimits, memlock with soft: -1 and hard: -1). In it, ulimit -l then prints unlimited.",
             "memlock-container",
         )
+    if seen(environment, "memlock-too-low", "detail-batch"):
+        return remedy(environment, _OF_JOBS, "memlock")
+    if seen(environment, "memlock-too-low", "detail-edited"):
+        return remedy(environment, _NOT_IN_FORCE, "memlock")
     return remedy(
         environment,
         "Raise the limit, then log out and in again, because it takes effect at the next login; the second command "
         "then prints unlimited. For a service, set LimitMEMLOCK=infinity in its unit.",
         "memlock",
     )
+
+
+_OF_A_HUB = (
+    "Here, JupyterHub starts the container, so its users cannot change /dev/shm: until it is larger, set num_workers=0 "
+    "in the DataLoader, which does not use it. Ask the hub's administrators to give this profile an in-memory volume "
+    "there. With the Helm chart: singleuser.storage.extraVolumes: [{name: shm, emptyDir: {medium: Memory}}] and "
+    "singleuser.storage.extraVolumeMounts: [{name: shm, mountPath: /dev/shm}], or volumes and volume_mounts in the "
+    "profile's kubespawner_override; it counts against the server's memory limit. After helm upgrade, stop and start "
+    "the server in the hub's control panel; the command then shows the new size."
+)
 
 
 def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
@@ -151,6 +87,8 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
             "lost) and look at /dev/shm in the new pod.",
             (fixed("helm upgrade RELEASE vllm/vllm-stack -f values.yaml"), fixed("kubectl exec POD -- df -h /dev/shm")),
         )
+    if "jupyterhub" in names:
+        return Remedy(_OF_A_HUB, (fixed("df -h /dev/shm"),))
     pods = seen(environment, "shm-too-small", "detail-pods") and not {"compose", "docker-run"} & {*names}
     if "kubernetes" in names or pods:
         return Remedy(
@@ -172,27 +110,11 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(environment, advice, "shm")
 
 
-def _peer_memory(environment: Environment, matrix: Matrix) -> Remedy:
-    """The driver's own module, or the one beside it for a driver that has none yet."""
-    own, first = installed(environment), limit("driver-with-peermem")
-    if own is not None and own < first:
-        return remedy(
-            environment,
-            f"Driver {own} has no nvidia-peermem, which comes with {first.major} and newer: build Mellanox's "
-            "nv_peer_mem for it, with the headers of the kernel and of MLNX_OFED installed (an archived project; take "
-            "a release of its time if the newest does not compile). Or install a newer driver.",
-            "peermem-before-driver",
-        )
-    return remedy(
-        environment, "Load the module nvidia-peermem (or use the open kernel module on a newer kernel).", "peermem"
-    )
-
-
 _NO_INTERFACE = Fault(
     "nccl-wrong-interface",
     "NCCL could not connect over its network interface",
     impact="Multi-node programs cannot connect.",
-    remedy=_interfaces,
+    remedy=interfaces,
 )
 _LOCKED = Fault(
     "memlock-too-low",
@@ -204,7 +126,7 @@ _NO_PEERMEM = Fault(
     "peermem-not-loaded",
     "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)",
     impact="Data between machines goes through main memory: bandwidth is lower, but nothing fails.",
-    remedy=_peer_memory,
+    remedy=peer_memory,
     status=Status.WARN,
 )
 _SMALL_SHM = Fault(
@@ -229,12 +151,12 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     An interface name copied from another machine, or a container engine's bridge, causes "connection refused" or a
     program that waits forever.
     """
-    settings = _settings(environment)
-    interfaces = environment.network_interfaces
+    found = settings(environment)
+    present = environment.network_interfaces
     wrong = [
         (name, value, source)
-        for name, (value, source) in settings.items()
-        if interfaces.known and not _matches(value, interfaces.get())
+        for name, (value, source) in found.items()
+        if present.known and not _matches(value, present.get())
     ]
     for name, value, source in wrong:
         yield _NO_INTERFACE.found(
@@ -243,29 +165,20 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         )
     if wrong:
         return
-    title = "NCCL could not connect over InfiniBand or RoCE" if _is_rdma(environment) else ""
+    title = "NCCL could not connect over InfiniBand or RoCE" if is_rdma(environment) else ""
     if reported := _NO_INTERFACE.reported(environment, title=title):
         yield reported
-    elif settings and not interfaces.known:
+    elif found and not present.known:
         interfaces_unseen = unseen(environment, "the machine's interfaces")
         yield unknown(f"an interface is set, but {interfaces_unseen}")
     elif environment.variables.known or environment.nccl_config.known:
         words = (
-            ", ".join(f"{name}={value}" for name, (value, _) in settings.items())
+            ", ".join(f"{name}={value}" for name, (value, _) in found.items())
             or "no NCCL or Gloo network interface is set"
         )
         yield ok(words, evidence=[known(environment, "network_interfaces")])
     else:
         yield unknown(unseen(environment, "the environment variables"))
-
-
-def _settings(environment: Environment) -> dict[str, tuple[str, str]]:
-    """The interface settings and their source; a variable wins over a file."""
-    settings: dict[str, tuple[str, str]] = {}
-    for observed in (environment.nccl_config, environment.variables):
-        values: Mapping[str, str] = observed.get() if observed.known else {}
-        settings |= {name: (values[name], observed.source) for name in _INTERFACE_VARIABLES if values.get(name)}
-    return settings
 
 
 def _matches(value: str, interfaces: tuple[str, ...]) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
@@ -13,8 +14,8 @@ from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import number_named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import seen_gpus, share_of_power
+from envkit.checks.engine.remedies import on_windows, remedy, steps
+from envkit.checks.gpu.gpus import SeenGpu, seen_gpus, share_of_power
 from envkit.checks.gpu.mps import reach_mps
 from envkit.model import Environment
 
@@ -22,31 +23,51 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _SHARE = 0.7  # of a card's power, which leaves a supply headroom and costs little speed
+_MOST = 8  # cards for which a command each is still read
 
 
 def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
-    """A lower limit for now: of the card's own power where its model is known."""
+    """A lower limit for now: the one that is known to help, or a share of each card's own power."""
     told = number_named(seen(environment, "power-supply-overloaded", "detail-limit-helps"), "watts")
     if told:
+        again = "a task at startup" if on_windows(environment) else "a systemd unit or @reboot in root's crontab"
         return remedy(
             environment,
             f"Keep the power limit of {told} W, which prevents the problem; the limit is lost at the next restart, so "
-            "set it at every boot (a systemd unit or @reboot in root's crontab). This shows that the power supply is "
-            "too weak for the card's peaks: the permanent fix is a larger one, with separate power cables.",
+            f"set it at every boot ({again}). If it is for one of several cards, add -i and its number. This shows "
+            "that the power supply is too weak for the card's peaks: the permanent fix is a larger one, with separate "
+            "power cables.",
             "power-limit-all",
             watts=told,
         )
-    watts = share_of_power(seen_gpus(environment, matrix), _SHARE)
+    each = dict(_limits(seen_gpus(environment, matrix)))
+    alike = set(each.values())
+    watts = alike.pop() if len(alike) == 1 else None if each else share_of_power(seen_gpus(environment, matrix), _SHARE)
+    known_limit = bool(watts or each)
     number = (
-        "" if watts else " (the first command shows the range; in place of WATTS, about 70% of the default will do)"
+        ""
+        if known_limit
+        else " (the first command shows the range; in place of WATTS, about 70% of the default will do)"
     )
-    return remedy(
+    given = remedy(
         environment,
         f"Lower the power limit and see whether the machine stays up{number}; the limit lasts until the next restart. "
         "The permanent fix is a power supply with headroom for the card's peaks and separate power cables.",
-        "power-limit-all" if watts else "power-range",
+        *(("power-limit-all",) if watts else () if each else ("power-range",)),
         watts=watts,
     )
+    if watts:
+        return given
+    own = (step for index, own in each.items() for step in steps(environment, "power-limit", index=index, watts=own))
+    return replace(given, steps=(*given.steps, *own))
+
+
+def _limits(gpus: Iterable[SeenGpu]) -> Iterator[tuple[int, int]]:
+    """Each card's number and the share of the limit that it has; nothing where one of them shows none."""
+    shown = [gpu.nvml for gpu in gpus if gpu.nvml is not None]
+    usual = {gpu.index: gpu.power_limit_default_w or gpu.power_limit_w for gpu in shown}
+    if len(usual) <= _MOST and all(usual.values()):
+        yield from ((index, int(round(power * _SHARE, -1))) for index, power in usual.items() if power)
 
 
 _SUPPLY = Fault(
@@ -125,6 +146,12 @@ def _shown_to_guest(environment: Environment, matrix: Matrix) -> Remedy:
             _IN_VM.format(how="(for LXD, as the command does with the machine's name in place of GUEST)"),
             (fixed("lxc config set GUEST raw.qemu='-cpu host,kvm=off,hv_vendor_id=null'"), fixed("lxc restart GUEST")),
         )
+    if seen(environment, "gpu-refused-in-vm", "detail-kubevirt"):
+        how = (
+            "(for KubeVirt, in the VirtualMachine: features: {kvm: {hidden: true}} under "
+            "spec.template.spec.domain; the second command starts the machine again)"
+        )
+        return Remedy(_IN_VM.format(how=how), (fixed("kubectl edit vm GUEST"), fixed("virtctl restart GUEST")))
     how = (
         "(libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id; Proxmox: cpu: host,hidden=1, "
         "and hv_vendor_id=null among the args for -cpu)"

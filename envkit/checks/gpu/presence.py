@@ -56,7 +56,7 @@ def _attach(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if given := other_vendor(environment, matrix):
         return given
-    if seen(environment, _NO_GPU.id, "detail-container"):
+    if seen(environment, _NO_GPU.id, "detail-container") or seen(environment, "docker-no-nvidia-runtime"):
         return Remedy(_WITHOUT_REQUEST, (_START_AGAIN,) if "compose" in managers(environment) else ())
     return Remedy(
         "If a card is installed, enable it in the UEFI settings, then check its seating and power cables. Otherwise, "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import PROGRAM, run
+from envkit._startup.records import replace
+from envkit.checks.engine.command import PROGRAM, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
@@ -34,11 +35,22 @@ _BUMBLEBEE = (
     "program that uses CUDA with it (command). To have the GPU on all the time, remove Bumblebee and bbswitch instead, "
     "and let the driver's own switching (prime-select nvidia on Ubuntu) turn it on."
 )
+_RULE = (
+    "The rule 50-remove-nvidia.rules, which an older EnvyControl left behind, takes the GPU off the bus at each start, "
+    "so that no mode brings it back: put it aside (the newer release has its own in /etc/udev/rules.d; ls shows "
+    "whether one is left there, too), make the initramfs again, and set the hybrid mode. After the restart, lspci "
+    "lists the GPU."
+)
 _ANY = "Turn the GPU on (choose the NVIDIA or on-demand profile) and reboot."
 
 
 def turned_on(environment: Environment, matrix: Matrix) -> Remedy:
     """By the tool that the text shows, otherwise by Ubuntu's."""
+    if seen(environment, "optimus-gpu-off", "udev-rule"):
+        given = remedy(environment, _RULE, "initramfs")
+        aside = fixed("sudo mv /lib/udev/rules.d/50-remove-nvidia.rules /root/")
+        after = (fixed("sudo envycontrol -s hybrid"), fixed("sudo reboot"))
+        return replace(given, steps=(aside, *given.steps, *after))
     tool = named(seen(environment, "optimus-gpu-off", "detail-switcher", "detail-switcher-asus"), "tool") or ""
     if not tool and seen(environment, "optimus-gpu-off", "detail-bumblebee"):
         return Remedy(_BUMBLEBEE, (run("optirun", PROGRAM),))

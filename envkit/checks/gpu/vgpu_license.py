@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import managed_by, managers
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -27,10 +27,49 @@ _NODE_IMAGE = (
 )
 
 
+_OF_AZURE = (
+    "Azure provides the license of these sizes, so there is no server or token of your own: on the new nodes, the "
+    "image does not fetch it (on a node, systemctl status nvidia-gridd shows whether the service is there and what it "
+    "says). "
+)
+_UNREACHABLE = (
+    "nvidia-gridd could not reach its license server, so that the license ran out: no new token is needed, but the "
+    "server. The first command shows the message with the server's name. If you run the server, start it, and let this "
+    "machine through to it (port 443 for tokens, 7070 for the older server); if the cloud or your administrators run "
+    "it, send them the message. Then restart nvidia-gridd; License Status must be Licensed before CUDA works again."
+)
+_CONFIGURED = (
+    "The ConfigMap is there, so the driver container has gridd.conf and still gets no license: the first command "
+    "shows what it has. ServerAddress must be the license server as the nodes reach it, and FeatureType the license "
+    "that you have (1 vGPU, 4 vCS). The second command tests the connection (SERVER is that address; 443 in place of "
+    "7070 with a client token): if it fails, open that port from the nodes, or ask whoever runs the server whether a "
+    "license is free. After the correction, the third one restarts the driver, which stops the programs on the nodes; "
+    "License Status must then be Licensed."
+)
+
+
+_OF_NODE_POOLS = (
+    fixed("az aks nodepool list -g GROUP --cluster-name CLUSTER --query [].[name,nodeImageVersion,id]"),
+    fixed("az aks nodepool snapshot create -g GROUP -n SNAPSHOT --nodepool-id POOL_ID"),
+    fixed("az aks nodepool add -g GROUP --cluster-name CLUSTER -n POOL --snapshot-id SNAPSHOT_ID"),
+)
+_MANAGED_NODES = (
+    "It is part of the nodes' image, which the provider makes: create the node pool from the image that had it (the "
+    "one with the earlier driver), move the pods there, and report the new image to the provider. On a node of that "
+    "pool, the first command says active and the second one Licensed."
+)
+
+
 def license_of(environment: Environment, matrix: Matrix) -> Remedy:
     """By the kind of license server that this driver knows, and in the operator's own way on a node of Kubernetes."""
     if seen(environment, "vgpu-unlicensed", "detail-no-gridd"):
         return _of_the_guest(environment)
+    if seen(environment, "vgpu-unlicensed", "detail-unreachable"):
+        return remedy(environment, _UNREACHABLE, "license-again")
+    if seen(environment, "vgpu-unlicensed", "detail-node-pool") and managed_by(environment, "azure"):
+        return Remedy(f"{_OF_AZURE}{_NODE_IMAGE}", _OF_NODE_POOLS)
+    if managed_by(environment, "gpu-operator") and seen(environment, "vgpu-unlicensed", "detail-configured"):
+        return remedy(environment, _CONFIGURED, "license-in-driver-pod")
     driver = installed(environment)
     early = driver is not None and driver.major < limit("driver-with-license-tokens").major
     what = (
@@ -68,13 +107,10 @@ def license_of(environment: Environment, matrix: Matrix) -> Remedy:
 def _of_the_guest(environment: Environment) -> Remedy:
     """Where the service that fetches the license is missing: the driver is another one, or not whole."""
     if seen(environment, "vgpu-unlicensed", "detail-node-pool"):
+        return Remedy(f"{_NO_SERVICE}{_NODE_IMAGE}", _OF_NODE_POOLS)
+    if seen(environment, "vgpu-unlicensed", "detail-managed-nodes"):
         return Remedy(
-            f"{_NO_SERVICE}{_NODE_IMAGE}",
-            (
-                fixed("az aks nodepool list -g GROUP --cluster-name CLUSTER --query [].[name,nodeImageVersion,id]"),
-                fixed("az aks nodepool snapshot create -g GROUP -n SNAPSHOT --nodepool-id POOL_ID"),
-                fixed("az aks nodepool add -g GROUP --cluster-name CLUSTER -n POOL --snapshot-id SNAPSHOT_ID"),
-            ),
+            f"{_NO_SERVICE}{_MANAGED_NODES}", (fixed("systemctl status nvidia-gridd"), fixed("nvidia-smi -q"))
         )
     return Remedy(
         f"{_NO_SERVICE}Install NVIDIA's guest driver of the host's vGPU release (the file whose name ends in "

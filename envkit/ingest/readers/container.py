@@ -60,7 +60,9 @@ def read_image(text: Text) -> Iterator[Clue]:
         yield Fact("containers.image", image, offset)
 
 
-_COMMAND = regex(r"(?P<line>(?:sudo )?(?:docker|podman) run (?:[^\n\\]{1,400}|\\(?!\n)|\\\n[ \t>]{0,16}){1,40})")
+_COMMAND = regex(
+    r"(?P<line>(?:sudo )?(?:(?:nvidia-)?docker|podman) run (?:[^\n\\]{1,400}|\\(?!\n)|\\\n[ \t>]{0,16}){1,40})"
+)
 _CONTINUED = regex(r"\\\n[ \t>]{0,16}")
 _NEXT_COMMAND = regex(r" ?(?:;|&&|\|\|?) ")
 
@@ -70,7 +72,7 @@ def read_command(text: Text) -> Iterator[Clue]:
     """The command that starts the image of the text, with its continued lines; the last one of several."""
     last = None
     for match in text.matches(_COMMAND, "docker run ", "podman run ", lines=40):
-        line = _NEXT_COMMAND.split(_CONTINUED.sub(" ", match["line"]), 1)[0].strip().rstrip("`")
+        line = _NEXT_COMMAND.split(_CONTINUED.sub(" ", match["line"]).partition("`")[0], 1)[0].strip()
         image = _started(line.partition(" run ")[2])
         if image and not image.startswith(_TRIAL):
             last = (line, match.start())

@@ -96,6 +96,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
             r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\bsbatch\b|--gres=gpu\b"
             r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)"
+            r"|\b(?:Slurm|SLURM) (?:does(?:n't)?|puts?|sends?|schedules?)\b"
             r"|\b(?:managed|scheduled|allocated|assigned) (?:by|with|through|via) (?:slurm|Slurm|SLURM)\b",
             re.MULTILINE,
         ),
@@ -140,7 +141,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(
             r"\bNVIDIA-Linux-\w{3,8}-\d{3}[\d.]{2,12}\.run\b"
             r"|\b[Rr]unfile\b|\brun ?文件|\.run (?:file|installer)\b"
-            r"|\bdriver (?:is|was|from|comes from|via) (?:the |a )?(?:NVIDIA )?\.run\b"
+            r"|\bdriver (?:(?:is|was|from|comes from|via) )?(?:the |a )?(?:NVIDIA )?\.run\b"
         ),
         ("NVIDIA-Linux-", ".run", "unfile", "run文件", "run 文件"),
     ),
@@ -176,10 +177,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "other-packages": (
         regex(
             _PROMPT + r"(?:xbps-\w{3,12}|pacman -[SQRU]|emerge (?:-|--|@)|eopkg |urpmi |apk add|slackpkg |yay -S)"
-            r"|\bVoid \d|\bVoid Linux\b",
+            r"|\bVoid \d|\bVoid Linux\b|\bArch (?:install|with)\b|\bon Arch\b",
             re.MULTILINE,
         ),
-        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void "),
+        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void ", "Arch "),
     ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
@@ -212,12 +213,27 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("upyter", "!pip", "%pip", "]: ", "notebook cell"),
     ),
+    "jupyterhub": (
+        regex(r"\bJupyterHub\b|\bjovyan@jupyter-[a-z0-9]|\bzero-to-jupyterhub\b"),
+        ("JupyterHub", "jovyan@jupyter-", "zero-to-jupyterhub"),
+    ),
     "rented-pod": (
         regex(
             r"\b(?:RunPod|Run[Pp]od|runpod\.io|[Vv]ast\.ai|TensorDock|Paperspace|JarvisLabs|AutoDL|SaladCloud)\b"
-            r"|\bhosted (?:job|pod|notebook)s?\b"
+            r"|\bhosted (?:job|pod|notebook)s?\b|\b(?:[Jj]ob|[Pp]od|[Cc]ontainer|[Nn]otebook)s? on an? rented\b"
         ),
-        ("unPod", "unpod", "ast.ai", "TensorDock", "Paperspace", "JarvisLabs", "AutoDL", "SaladCloud", "hosted "),
+        (
+            "unPod",
+            "unpod",
+            "ast.ai",
+            "TensorDock",
+            "Paperspace",
+            "JarvisLabs",
+            "AutoDL",
+            "SaladCloud",
+            "hosted ",
+            " rented",
+        ),
     ),
     "kata": (
         regex(r"\b[Kk]ata (?:VM|[Cc]ontainers?|\d)|\bkata-(?:qemu|runtime|collect-data|deploy)\b"),

@@ -67,12 +67,11 @@ def read(text: Text) -> Iterator[Clue]:
         for match in text.matches(pattern, *_NEEDLES):
             state = _STATES.get(match["state"].strip()[:2], match["state"].strip())
             yield _item(match, "dpkg", state)
-            if state == "installed" and _FABRIC_MANAGER.fullmatch(match["name"]):
-                version = Version.find(match["version"])
-                if version is not None:
-                    yield Fact("driver.fabric_manager_version", version, match.start())
+            if state == "installed":
+                yield from _fabric_manager(match)
     for match in text.matches(_APT, "[installed"):
         yield _item(match, "dpkg", "installed")
+        yield from _fabric_manager(match)
     for match in text.matches(_PACMAN, "nvidia"):
         yield _item(match, "pacman", "installed")
     for match in text.matches(_RPM, *_NEEDLES):
@@ -80,6 +79,13 @@ def read(text: Text) -> Iterator[Clue]:
     for pattern in (_FROM_VENDOR, _DNF):
         for match in text.matches(pattern, "nvidia"):
             yield _item(match, "rpm", "installed", match["origin"])
+
+
+def _fabric_manager(match: re.Match[str]) -> Iterator[Fact]:
+    """Its release, where the package is Fabric Manager's."""
+    version = Version.find(match["version"]) if _FABRIC_MANAGER.fullmatch(match["name"]) else None
+    if version is not None:
+        yield Fact("driver.fabric_manager_version", version, match.start())
 
 
 def _item(match: re.Match[str], manager: str, state: str, origin: str = "") -> Item:

@@ -137,7 +137,7 @@ _REPLACED = regex(
 )  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统)"
+    r"|\b(?:PSU|GB|RAM|GPU), windows(?=[.,;\n])|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统)"
     r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
