@@ -68,6 +68,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             "cri-containerd-",
         ),
     ),
+    "minikube": (regex(r"\b[mM]inikube\b"), ("inikube",)),
     "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
     "k3s-node": (
         regex(

@@ -1,0 +1,71 @@
+"""The fix for reports of containers and programs whose fix was judged not to help, and what must not be in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.fix_said import assert_fix
+from tests.checks.remedies_given import REPORTS
+
+_ENGINE = "docker-no-nvidia-runtime"
+_NO_NVML = "2022/12/06 03:20:14 Failed to initialize NVML: could not load NVML library.\n"
+_SELECT = 'could not select device driver "nvidia" with capabilities: [[gpu]]\n'
+
+
+@pytest.mark.parametrize(
+    ("report", "check", "parts", "without"),
+    [
+        ("16/b16-21", _ENGINE, ["--runtime=containerd --set-as-default"], ["apt-get", "daemon.json"]),
+        ("17/b17-14", _ENGINE, ['"default-runtime": "nvidia"', "DOCKER_BUILDKIT=0"], ["nvidia-jetpack"]),
+        (
+            "19/b19-35",
+            _ENGINE,
+            ["helm upgrade nvdp nvdp/nvidia-device-plugin", "--version 0.14.3"],
+            ["patch daemonset"],
+        ),
+        ("24/b24-07", _ENGINE, ["nvidia-container-runtime, is not installed"], ["runtime configure"]),
+        (
+            "25/b25-36",
+            _ENGINE,
+            ['"default-runtime": "nvidia"', "delete pod -l name="],
+            ["nvidia-ctk runtime", "rollout"],
+        ),
+        ("35/b35-19", _ENGINE, ["config.toml.tmpl", "runtimeClassName: nvidia"], ["patch daemonset", "kubectl apply"]),
+        ("36/b36-27", _ENGINE, ["--gpus all in place of --runtime=nvidia"], []),
+        ("6/b6-16", _ENGINE, ["was skipped"], []),
+        ("8/b8-49", _ENGINE, ['"default-runtime": "nvidia"'], ["containerd", "yum"]),
+        ("23/b23-26", "docker-from-snap-or-desktop", ["snap remove docker"], []),
+    ],
+)
+def test_the_fix_is_whole(report: str, check: str, parts: list[str], without: list[str]) -> None:
+    assert_fix((REPORTS / f"batch-{report}.txt").read_text("utf-8"), check, parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "parts", "without"),
+    [
+        (  # a cluster in a container of Docker
+            "minikube: the device plugin runs, but kubectl describe node shows no nvidia.com/gpu, pods stay Pending\n",
+            _ENGINE,
+            ["minikube start", "deletes the present one"],
+            ["apt-get"],
+        ),
+        (  # a node without GPUs, whose plugin's log nobody has shown
+            "describe nodes says nvidia.com/gpu: 0, and the nvidia-device-plugin pod is in CrashLoopBackOff\n",
+            _ENGINE,
+            ["logs -l name=nvidia-device-plugin-ds"],
+            ["--runtime=docker"],
+        ),
+        (f"{_NO_NVML}kubectl get pods\n", _ENGINE, ["write docker in place of containerd"], ["Docker has the runtime"]),
+        (  # Docker is the engine, and knows the runtime
+            f"{_NO_NVML}kubectl get pods\n$ docker info\n Runtimes: nvidia runc\n Default Runtime: runc\n",
+            _ENGINE,
+            ["daemon.json.bak"],
+            ["containerd"],
+        ),
+        (_SELECT, _ENGINE, ["has no NVIDIA GPU"], []),
+        (f"GeForce RTX 3060\n{_SELECT}", _ENGINE, ["apt-get install"], ["has no NVIDIA GPU"]),
+    ],
+)
+def test_what_the_fix_depends_on(text: str, check: str, parts: list[str], without: list[str]) -> None:
+    assert_fix(text, check, parts, without)
