@@ -34,6 +34,13 @@ _SELECT = 'could not select device driver "nvidia" with capabilities: [[gpu]]\n'
         ("36/b36-27", _ENGINE, ["--gpus all in place of --runtime=nvidia"], []),
         ("6/b6-16", _ENGINE, ["was skipped"], []),
         ("8/b8-49", _ENGINE, ['"default-runtime": "nvidia"'], ["containerd", "yum"]),
+        ("10/b10-03", "cdi-unresolvable", ["--feature-flag no-additional-gids-for-device-nodes"], []),
+        ("19/b19-32", "cdi-unresolvable", ["chmod 644 /etc/cdi/nvidia.yaml"], ["cdi generate"]),
+        ("7/b7-38", "cdi-unresolvable", ["nvidia-container-toolkit=1.14.5-1"], []),
+        ("10/b10-23", "wsl-libcuda-missing", ["/usr/lib/wsl/lib:$LD_LIBRARY_PATH"], ["preview build"]),
+        ("3/b3-25", "wsl-libcuda-missing", ["/usr/lib/wsl/lib"], ["preview build"]),
+        ("30/b30-26", "wsl-libcuda-missing", ["19041"], []),
+        ("5/b5-20", "wsl-libcuda-missing", ["dxgkrnl", "wsl --shutdown"], ["wsl --update"]),
         ("23/b23-26", "docker-from-snap-or-desktop", ["snap remove docker"], []),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -93,17 +93,20 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
+_BY_MANAGER: dict[str, Callable[[Environment], Remedy]] = {
+    "microk8s": lambda environment: MICROK8S,
+    "minikube": of_minikube,
+    "unraid": lambda environment: IN_TEMPLATE,
+}
+
+
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
     names = managers(environment)
     if by_words := _of_the_words(environment):
         return by_words
-    if "microk8s" in names:
-        return MICROK8S
-    if "minikube" in names:
-        return of_minikube(environment)
-    if "unraid" in names:
-        return IN_TEMPLATE
+    if give := next((give for name, give in _BY_MANAGER.items() if name in names), None):
+        return give(environment)
     engine = _docker(environment)
     if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
         return DESKTOP_IN_WSL

@@ -88,7 +88,7 @@ def look_at_nodes(environment: Environment) -> Remedy:
 
 _BY_OPERATOR = (
     "Pods get the GPU through the RuntimeClass nvidia, which the GPU operator has created (first command): add "
-    "runtimeClassName: nvidia to the pod's spec, next to containers, and create the pod again from its manifest (FILE). "
+    "runtimeClassName: nvidia to the pod's spec, next to containers, and create the pod again from its manifest, FILE. "
     "To make nvidia the default for pods without it, the toolkit's variable CONTAINERD_CONFIG must name the template "
     "next to config.toml (config.toml.tmpl, with containerd 2 config-v3.toml.tmpl): {title} writes config.toml itself "
     "at each start, and what the operator adds there is lost. Restart {title} on the node after that change."
