@@ -21,6 +21,7 @@ from envkit.checks.containers.engine_remedies import (
     program_missing,
     toolkit_for_docker,
     with_program,
+    without_label,
 )
 from envkit.checks.containers.node_remedies import (
     by_runtime_class,
@@ -29,7 +30,6 @@ from envkit.checks.containers.node_remedies import (
     on_node,
     without_cgroups,
 )
-from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
@@ -180,11 +180,7 @@ _SELINUX = Fault(
     "selinux-blocks-device",
     "SELinux blocks the container's access to the GPU",
     impact="Inside the container, NVML reports insufficient permissions.",
-    remedy="Disable labeling for this container, or allow all containers to use devices.",
-    steps=(
-        fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all IMAGE"),
-        fixed("sudo setsebool -P container_use_devices on"),
-    ),
+    remedy=without_label,
 )
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import seen, variants_of
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import gpu_present
 from envkit.model import Environment
 from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
 
 _ID = "docker-no-nvidia-runtime"
 _RUNTIME = "nvidia-container-runtime"
@@ -221,3 +227,19 @@ def with_program(environment: Environment) -> Remedy:
         "restart-docker",
     )
     return Remedy(given.advice, (*given.steps, fixed("docker run --rm --runtime=nvidia --gpus all ubuntu nvidia-smi")))
+
+
+def without_label(environment: Environment, matrix: Matrix) -> Remedy:
+    """A container that SELinux leaves alone, in the words of the engine that starts it."""
+    started = environment.containers.started_by.value or ""
+    by_podman = environment.containers.podman.known or "podman" in started
+    start = (
+        fixed("docker run --rm --security-opt label=disable IMAGE nvidia-smi")
+        if managed_by(environment, "docker-run") and not by_podman
+        else fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all IMAGE")
+    )
+    return Remedy(
+        "Start the container without SELinux's labels: add --security-opt label=disable to your own command, as in the "
+        "first one. To let all containers on this machine use devices instead, run the second one.",
+        (start, fixed("sudo setsebool -P container_use_devices on")),
+    )

@@ -26,6 +26,12 @@ _IN_LXC = (
     "setting no-cgroups = true in /etc/nvidia-container-runtime/config.toml inside that container, where Docker runs "
     "(first command). LXC itself already decides which devices are allowed."
 )
+_BY_ENROOT = (
+    "Enroot runs NVIDIA's hook as you, and a normal user may not set device rules: set no-cgroups = true in "
+    "/etc/nvidia-container-runtime/config.toml on each GPU node (the command, as root), and start the container again; "
+    "no service has to be restarted. The batch system's own cgroup still limits the job to its GPUs. A rootful Docker "
+    "on the node reads the same file: give its containers the GPU by CDI then."
+)
 _OF_NODES = {"k3s-node": ("k3s", "restart-k3s"), "rke2-node": ("RKE2", "restart-rke2")}
 
 
@@ -34,6 +40,8 @@ def without_cgroups(environment: Environment, matrix: Matrix) -> Remedy:
     own = environment.containers.container_toolkit.value or _told_toolkit(environment)
     if seen(environment, "rootless-cgroups", "detail-lxc") or managed_by(environment, "lxd"):
         return remedy(environment, _IN_LXC, "no-cgroups-by-hand", "restart-docker")
+    if seen(environment, "rootless-cgroups", "detail-enroot"):
+        return remedy(environment, _BY_ENROOT, "no-cgroups-by-hand")
     old = own is not None and own < limit("container-toolkit-with-config-set")
     set_it = (
         steps(environment, "no-cgroups-by-hand")
