@@ -50,6 +50,11 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
         else "To keep the host's driver, use an image tag for "
         + (f"CUDA {own.release(2)} or older." if own else "an older CUDA.")
     )
+    if own is not None and cuda is not None and own.release(2) >= cuda.release(2):
+        kept = (
+            f"To keep the host's driver: it supports CUDA {own.release(2)}, which is enough, but the container toolkit "
+            "reads a lower number from it. Turn that check off by adding -e NVIDIA_DISABLE_REQUIRE=1 to docker run."
+        )
     if seen(environment, "image-needs-newer-driver", "detail-rented") or managed_by(environment, "rented-pod"):
         wanted = f"CUDA {cuda} or newer" if cuda else "the CUDA that the message names"
         return Remedy(

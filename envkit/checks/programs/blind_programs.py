@@ -88,8 +88,8 @@ def ask_program(environment: Environment, matrix: Matrix) -> Remedy:
         given = fresh(environment, matrix, "paddlepaddle", _PADDLE)
         check = fixed("python -c 'import paddle; print(paddle.is_compiled_with_cuda())'")
         return Remedy(given.advice, (check, fixed("python -m pip uninstall -y paddlepaddle"), *given.steps))
-    if given := _of_onnxruntime(environment, matrix):
-        return given
+    if by_libraries := _of_onnxruntime(environment, matrix):
+        return by_libraries
     if old := seen(environment, BLIND, "detail-old-gpu"):
         framework = matrix.framework(framework_of(environment, matrix, seen(environment, BLIND)))
         name, title = (framework.name, framework.title) if framework else ("pytorch", "PyTorch")
