@@ -48,7 +48,7 @@ from tests.checks.remedies_given import REPORTS
         ("36/b36-14", "toolkit-dropped-arch", ["-DCUDA_ARCH_BIN='2.0;2.1;3.0;3.5'"], ["that old,."]),
         ("36/b36-28", "docker-no-nvidia-runtime", ["--runtime=nvidia"], ["apt-get"]),
         ("29/b29-20", "container-no-gpu-injected", ["podman-compose up -d", "nvidia.com/gpu=all"], ["docker compose"]),
-        ("26/b26-41", "docker-no-nvidia-runtime", ["--runtime=docker"], ["--runtime=containerd"]),
+        ("26/b26-41", "docker-no-nvidia-runtime", ["daemon.json stays as it is"], ["--runtime=containerd"]),
         ("30/b30-14", "libcudart-missing", ["onnxruntime-gpu[cuda,cudnn]==", "preload_dlls"], ["--target"]),
         ("30/b30-06", "cudnn-older-than-build", ["cudnn=7.6"], []),
         ("29/b29-30", "python-no-wheel", ["for Linux only", "WSL 2"], ["Create an environment"]),

@@ -402,7 +402,7 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ),
         ("7/b7-18", "xid-other", ["nvidia-smi --gpu-reset -i 0000:01:00.0"], "RMA"),
         ("7/b7-24", "extension-abi-mismatch", [".\\venv\\Scripts\\python.exe -m pip install", "xformers==0.0.22"], ""),
-        ("2/b2-03", "docker-no-nvidia-runtime", ["--runtime=docker --set-as-default"], "kubelet"),
+        ("2/b2-03", "docker-no-nvidia-runtime", ['"default-runtime": "nvidia"'], "default runtime, runc"),
         ("6/b6-39", "cdi-unresolvable", ["rm -f /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml"], "no longer exists"),
         ("1/b1-30", "tf-cannot-dlopen", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "TensorFlow 2.2.0 loads"),
         ("1/b1-42", "gpu-assertion-failed", ["export CUDA_LAUNCH_BLOCKING=1", "python SCRIPT"], "number of classes"),

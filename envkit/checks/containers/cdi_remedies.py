@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_ID = "cdi-unresolvable"
 _GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
 
 
@@ -53,28 +56,61 @@ def _in_run(environment: Environment, text: str) -> bool:
     )
 
 
-def specification(environment: Environment, matrix: Matrix) -> Remedy:
-    """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
-    text = said(environment, "cdi-unresolvable")
-    before = named(seen(environment, "cdi-unresolvable", "detail-before"), "before")
-    if before and seen(environment, "cdi-unresolvable", "unknown-field"):
+_REJECTED = (
+    "The specification is there, but this engine is too old for its format and rejects the file; regenerating it in "
+    "the same way does not help."
+)
+_OLD_FORMAT = (
+    f"{_REJECTED} As of {{toolkit}}, the NVIDIA Container Toolkit writes the groups of device files into it, which "
+    "Podman reads as of {podman}. Leave them out: the commands write the old format, and make the service that renews "
+    "the specification do so too. (Users other than root in a container may then lose access to /dev/dri; a newer "
+    "Podman avoids that.) The last command shows that Podman accepts it."
+)
+
+
+def _for_old_engine(environment: Environment) -> Remedy | None:
+    """For a Podman that does not know the newest format: the old one, or the toolkit that wrote it."""
+    rejected = bool(seen(environment, _ID, "unknown-field"))
+    lines = seen(environment, _ID, "detail-podman-release")
+    podman = environment.containers.podman.value or Version.find(named(lines, "podman") or "")
+    old = podman is not None and podman < limit("podman-for-cdi-0.7")
+    before = named(seen(environment, _ID, "detail-before"), "before")
+    if before and (rejected or old):
         return remedy(
             environment,
-            "The specification is there, but this engine is too old for its format and rejects the file; "
-            f"regenerating it does not help. Go back to the NVIDIA Container Toolkit {before} that worked, hold it "
-            "(otherwise, the next upgrade brings the new format back), and regenerate the specification with it. Or "
-            "update the engine.",
+            f"{_REJECTED} Go back to the NVIDIA Container Toolkit {before} that worked, hold it (otherwise, the next "
+            "upgrade brings the new format back), and regenerate the specification with it. Or update the engine.",
             "toolkit-release",
             version=before,
         )
-    if seen(environment, "cdi-unresolvable", "unknown-field"):
+    told = named(seen(environment, _ID, "detail-toolkit-release"), "toolkit")
+    toolkit = environment.containers.container_toolkit.value or Version.find(told or "")
+    new = toolkit is not None and toolkit >= limit("toolkit-with-cdi-0.7")
+    if new and (old or (rejected and lines)):
+        words = _OLD_FORMAT.format(toolkit=limit("toolkit-with-cdi-0.7"), podman=limit("podman-for-cdi-0.7"))
+        return remedy(environment, words, "cdi-old-format")
+    if rejected:
         return remedy(
             environment,
-            "The specification is there, but this engine is too old for its format and rejects the file; "
-            "regenerating it does not help. Update the engine, or go back to the release of the NVIDIA Container "
-            "Toolkit that worked (the list shows what can be installed), regenerate the specification with it, and "
-            "hold it.",
+            f"{_REJECTED} Update the engine, or go back to the release of the NVIDIA Container Toolkit that worked "
+            "(the list shows what can be installed), regenerate the specification with it, and hold it.",
             "toolkit-releases",
+        )
+    return None
+
+
+def specification(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
+    text = said(environment, "cdi-unresolvable")
+    if given := _for_old_engine(environment):
+        return given
+    if seen(environment, _ID, "detail-only-root"):
+        return remedy(
+            environment,
+            "The specification is there, but only root may read it, so a rootless engine does not find the device. "
+            "Allow everyone to read the directory and the file; it contains no secrets. The last command lists the "
+            "devices that your user finds.",
+            "cdi-readable",
         )
     if "management.nvidia.com" in text:
         return Remedy(
@@ -106,11 +142,18 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
             "Docker releases show /etc/cdi to the rootless daemon.",
             "cdi-rootless",
         )
-    if named(seen(environment, "cdi-unresolvable"), "device"):
+    if device := named(seen(environment, "cdi-unresolvable"), "device"):
+        again = (
+            " If the new one names it again, the toolkit has an old fault: update the package nvidia-container-toolkit "
+            "and generate it once more."
+            if device.startswith("/dev/dri/controlD")
+            else ""
+        )
         return remedy(
             environment,
             "A specification names a device that no longer exists. Remove the old specifications from both "
-            "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one.",
+            "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one."
+            f"{again}",
             "cdi-anew",
         )
     return Remedy(

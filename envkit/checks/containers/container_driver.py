@@ -32,6 +32,12 @@ _BY_NEXTFLOW = (
     "as a site's (-c), replaces the pipeline's containerOptions: add --nv to the options there. Then resume the run; "
     "the command below shows that the node's part is right."
 )
+_BY_SHPC = (
+    " shpc (Singularity Registry HPC) writes that command into its modules: in its settings (shpc config edit), set "
+    "gpu: "
+    "nvidia under container_features, and install the modules again (shpc install MODULE); a variable that you export "
+    "beforehand is overwritten when the module is loaded."
+)
 _APPTAINER = ("apptainer-no-nv", "apptainer-no-nv-new", "apptainer-told")
 
 
@@ -105,23 +111,29 @@ def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
             "count: all, capabilities: [gpu]}]}}}. Then re-create the container.",
             (fixed("docker compose up -d"),),
         )
-    if apptainer := seen(environment, "container-no-gpu-injected", *_APPTAINER):
-        new = "apptainer" in apptainer[0].text.lower()
-        by = _BY_NEXTFLOW if seen(environment, "container-no-gpu-injected", "detail-nextflow") else ""
-        return Remedy(
-            f"Add --nv before the image's name, which mounts the host's driver into the container.{by} Nothing needs "
-            "to be installed in the image.",
-            (
-                fixed("apptainer exec --nv IMAGE nvidia-smi")
-                if new
-                else fixed("singularity exec --nv IMAGE nvidia-smi"),
-            ),
-        )
+    if given := _by_apptainer(environment):
+        return given
     if seen(environment, "container-no-gpu-injected", "udocker"):
         return _BY_UDOCKER
     if seen(environment, "container-no-gpu-injected", "charliecloud"):
         return _BY_CHARLIECLOUD
     return _by_docker(environment)
+
+
+def _by_apptainer(environment: Environment) -> Remedy | None:
+    """With the option that mounts the driver; None where neither Apptainer nor Singularity is at work."""
+    lines = seen(environment, "container-no-gpu-injected", *_APPTAINER, "detail-singularity")
+    if not lines and not managed_by(environment, "apptainer"):
+        return None
+    new = bool(lines) and "apptainer" in lines[0].text.lower()
+    by_others = {"detail-nextflow": _BY_NEXTFLOW, "detail-shpc": _BY_SHPC}
+    found = (words for detail, words in by_others.items() if seen(environment, "container-no-gpu-injected", detail))
+    by = next(found, "")
+    return Remedy(
+        f"Add --nv before the image's name, which mounts the host's driver into the container.{by} Nothing needs "
+        "to be installed in the image.",
+        (fixed("apptainer exec --nv IMAGE nvidia-smi") if new else fixed("singularity exec --nv IMAGE nvidia-smi"),),
+    )
 
 
 def _by_docker(environment: Environment) -> Remedy:
@@ -173,23 +185,29 @@ _NOT_GIVEN = Fault(
 )
 
 
+_BUILT_WITH_RUNTIME = (
+    "On the build machine, nvidia is Docker's default runtime: it mounts that machine's driver during the build, and "
+    "empty files with its version remain in the image. Remove default-runtime there: the first command does it and "
+    "keeps the old file as daemon.json.bak; the second prints the file if it is still valid (do not restart Docker "
+    "otherwise). Then rebuild the whole chain of images from a clean base; what is linked during the build uses the "
+    "stub in the toolkit's lib64/stubs. The last command must print nothing. Containers that need the GPU are then "
+    "started with --gpus all or --runtime=nvidia."
+)
+
+
 def _without_its_own(environment: Environment, matrix: Matrix) -> Remedy:
     """Files of a driver in an image, by packages or left from a build with NVIDIA's runtime."""
     package = named(seen(environment, "driver-baked-into-image", "detail-package"), "package")
     named_one = f" ({package}, which another package requires)" if package else ""
-    by_runtime = (
-        " Driver files that belong to no package remain if the image was built with nvidia as Docker's default "
-        "runtime: remove default-runtime from daemon.json on the build machine, and rebuild the whole chain of images."
-        if seen(environment, "driver-baked-into-image", "detail-default-runtime")
-        else ""
-    )
+    if seen(environment, "driver-baked-into-image", "detail-default-runtime"):
+        return remedy(environment, _BUILT_WITH_RUNTIME, "no-default-runtime", "restart-docker", "image-anew")
     return remedy(
         environment,
         f"Leave the driver's packages{named_one} out of the image (in its Dockerfile, install cuda-toolkit-X-Y instead "
-        "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's "
-        f"driver.{by_runtime} Or, as the last step of the Dockerfile: RUN rm -f "
-        "/usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so* (Arch or Red Hat: /usr/lib*/ "
-        "instead). The command builds such an image, named without-driver, from the one that fails (on Windows, use "
+        "of cuda, cuda-drivers, or nvidia-driver-*) and rebuild it. The container toolkit provides the host's driver. "
+        "Or, as the last step of the Dockerfile: RUN rm -f /usr/lib/*-linux-gnu/libcuda.so* "
+        "/usr/lib/*-linux-gnu/libnvidia-*.so* (Arch or Red Hat: /usr/lib*/ instead). The command builds such an "
+        "image, named without-driver, from the one that fails (on Windows, use "
         "the RUN line instead).",
         "image-without-driver",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -18,18 +18,25 @@ from envkit.checks.containers.engine_remedies import (
     engine_in_place_of_snap,
     of_enroot,
     of_jetpack,
-    speaks_docker,
+    program_missing,
+    toolkit_for_docker,
+    with_program,
+    without_label,
 )
-from envkit.checks.containers.node_remedies import by_runtime_class, look_at_nodes, without_cgroups
-from envkit.checks.engine.command import NAME, fixed, run
+from envkit.checks.containers.node_remedies import (
+    by_runtime_class,
+    look_at_nodes,
+    of_minikube,
+    on_node,
+    without_cgroups,
+)
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, named, seen, variants_of
+from envkit.checks.engine.messages import message_evidence, seen, variants_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import gpu_present
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import DockerEngine, Environment, MachineKind, Message
@@ -37,18 +44,18 @@ from envkit.model import DockerEngine, Environment, MachineKind, Message
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_RESTART = fixed("sudo systemctl restart docker")
-
 _NO_FREE_GPU = "Kubernetes finds no free NVIDIA GPU for the pod"
+_NO_NODE = "No Kubernetes node offers its GPU"
 _NO_MODULE = ("kernel-headers-missing", "dkms-build-failed", "module-missing-for-running-kernel")
 _DRIVER_FIRST = Remedy(
     "Fix the driver problem first: without its kernel module there are no device files for a container, and a node "
     "advertises no GPU."
 )
 _OF_KUBERNETES = {  # what its messages are, and what they show: none of them speaks of Docker
-    _NO_FREE_GPU: frozenset({"insufficient", "told-node"}),
+    _NO_FREE_GPU: frozenset({"insufficient", "told-insufficient"}),
+    _NO_NODE: frozenset({"told-node", "told-node-zero", "capacity-zero"}),
     "The Kubernetes device plugin cannot reach the GPU": frozenset(
-        {"device-plugin", "plugin", "plugin-nvml", "plugin-platform"}
+        {"device-plugin", "plugin", "plugin-nvml", "plugin-platform", "told-load-nvml", "told-find-library"}
     ),
     "The container engine of a Kubernetes node has no NVIDIA runtime": frozenset(
         {"kubernetes", "runtime-class", "runtime-handler", "told-runtimeclass"}
@@ -62,7 +69,12 @@ def _in_container(environment: Environment) -> bool:
     return kind(environment) is MachineKind.CONTAINER
 
 
-_OF_SNAP = {"snap-path", "told-snap", "told-snap-list"}  # messages that tell of the snap, and not of Docker Desktop
+_OF_SNAP = {
+    "snap-path",
+    "told-snap",
+    "told-snap-list",
+    "told-snap-installed",
+}  # messages that tell of the snap, and not of Docker Desktop
 
 
 def _docker(environment: Environment) -> DockerEngine | None:
@@ -81,15 +93,20 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
+_BY_MANAGER: dict[str, Callable[[Environment], Remedy]] = {
+    "microk8s": lambda environment: MICROK8S,
+    "minikube": of_minikube,
+    "unraid": lambda environment: IN_TEMPLATE,
+}
+
+
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
     names = managers(environment)
     if by_words := _of_the_words(environment):
         return by_words
-    if "microk8s" in names:
-        return MICROK8S
-    if "unraid" in names:
-        return IN_TEMPLATE
+    if give := next((give for name, give in _BY_MANAGER.items() if name in names), None):
+        return give(environment)
     engine = _docker(environment)
     if engine is not None and _DESKTOP.search(engine.operating_system) and kind(environment) is MachineKind.WSL2:
         return DESKTOP_IN_WSL
@@ -97,19 +114,13 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
         return of_jetpack(environment)
     if _only_no_free_gpu(environment):
         return look_at_nodes(environment)
+    if program_missing(environment):
+        return with_program(environment)
     if own := by_runtime_class(environment):
         return own
-    if "kubernetes" in names:
-        return _on_node(environment)
-    configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
-    if environment.containers.container_toolkit.known:
-        return Remedy("Configure Docker with the NVIDIA Container Toolkit, then restart Docker.", configure)
-    advice = (
-        "Install the NVIDIA Container Toolkit from NVIDIA's repository, configure Docker with it, and restart Docker; "
-        "docker run --rm --gpus all ubuntu nvidia-smi must then list the GPU."
-    )
-    given = remedy(environment, advice, "container-toolkit")
-    return Remedy(given.advice, (*given.steps, *configure))
+    if "kubernetes" in names or _in_cluster(seen(environment, _NO_RUNTIME.id)):
+        return on_node(environment)
+    return toolkit_for_docker(environment)
 
 
 def _of_the_words(environment: Environment) -> Remedy | None:
@@ -126,29 +137,6 @@ def _only_no_free_gpu(environment: Environment) -> bool:
     heard = variants_of(seen(environment, "docker-no-nvidia-runtime"))
     nodes = environment.containers.node_devices.value or ()
     return heard == {"insufficient"} and not any(one.capacity and not one.allocatable for one in nodes)
-
-
-def _on_node(environment: Environment) -> Remedy:
-    """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is named."""
-    engine = _docker(environment)
-    told = seen(environment, "docker-no-nvidia-runtime", "detail-toolkit-there", "detail-toolkit-used")
-    runs = engine is not None and "nvidia" in engine.runtimes
-    there = bool(told) or environment.containers.container_toolkit.known or runs
-    namespace = named(seen(environment, "docker-no-nvidia-runtime", "detail-helm"), "namespace")
-    given = remedy(
-        environment,
-        "On each GPU node, make nvidia the default runtime of the container engine that the kubelet uses, and "
-        "restart that engine; then restart the device plugin's pod. Or give the pods, including the device plugin's, "
-        "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia). With the old nvidia-docker2, which has no "
-        'nvidia-ctk, write "default-runtime": "nvidia" into /etc/docker/daemon.json instead, and delete the pod.',
-        *(() if there else ("container-toolkit",)),
-        "runtime-docker-default" if engine or speaks_docker(environment) else "runtime-containerd-default",
-        *(() if namespace else ("restart-device-plugin",)),
-    )
-    if not namespace:
-        return given
-    restart = run("kubectl", "-n", NAME(namespace), "rollout", "restart", "daemonset")
-    return Remedy(given.advice, (*given.steps, restart))
 
 
 def _tells_of_snap(environment: Environment) -> bool:
@@ -192,11 +180,7 @@ _SELINUX = Fault(
     "selinux-blocks-device",
     "SELinux blocks the container's access to the GPU",
     impact="Inside the container, NVML reports insufficient permissions.",
-    remedy="Disable labeling for this container, or allow all containers to use devices.",
-    steps=(
-        fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all IMAGE"),
-        fixed("sudo setsebool -P container_use_devices on"),
-    ),
+    remedy=without_label,
 )
 
 

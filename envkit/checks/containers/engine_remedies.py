@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.managers import managed_by
+from envkit.checks.engine.messages import seen, variants_of
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.frameworks.installs import gpu_present
 from envkit.model import Environment
 from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_ID = "docker-no-nvidia-runtime"
+_RUNTIME = "nvidia-container-runtime"
+_HOOK = f"{_RUNTIME}-hook"
 
 MICROK8S = Remedy(
     "MicroK8s runs its own containerd, which ignores /etc/docker/daemon.json; the gpu addon configures it. Disable "
@@ -70,6 +81,18 @@ _AS_ROOT = fixed("sudo docker run --rm --gpus all ubuntu nvidia-smi")  # a new g
 
 def of_jetpack(environment: Environment) -> Remedy:
     """On a Jetson, the runtime and the lists of what it mounts come from the board's own repository."""
+    engine = environment.containers.docker.value
+    if engine is not None and "nvidia" in engine.runtimes:
+        return remedy(
+            environment,
+            "Docker has the runtime nvidia, but builds with its default runtime, runc, so that the build steps get "
+            "none of the libraries that the board provides. Make nvidia the default: the first command adds the line "
+            '"default-runtime": "nvidia" to /etc/docker/daemon.json and keeps the old file as daemon.json.bak; the '
+            "second prints the file if it is still valid (do not restart Docker otherwise). Then build the image "
+            "again. BuildKit ignores the default runtime: set DOCKER_BUILDKIT=0 for docker build if it is in use.",
+            "runtime-default-by-hand",
+            "restart-docker",
+        )
     board = environment.system.l4t_release.value
     by_file = board is not None and board < limit("l4t-with-nvidia-ctk")  # its runtime package writes daemon.json
     configure: tuple[Command, ...] = () if by_file else (_CONFIGURE,)
@@ -152,6 +175,71 @@ def engine_beside_desktop(environment: Environment) -> Remedy:
     )
 
 
-def speaks_docker(environment: Environment) -> bool:
-    """Whether the engine of a node is Docker, as its own messages show."""
-    return any("docker:" in message.text for message in seen(environment, "docker-no-nvidia-runtime"))
+_GPUS_INSTEAD = (
+    "If the NVIDIA Container Toolkit is installed already, docker run takes --gpus all in place of --runtime=nvidia "
+    "(Docker {release} and later), which needs no registered runtime. Otherwise, or for runtime: nvidia in a Compose "
+    "file: "
+)
+_INSTALL = (
+    "nstall the NVIDIA Container Toolkit from NVIDIA's repository, configure Docker with it, and restart Docker; "
+    "docker run --rm --gpus all ubuntu nvidia-smi must then list the GPU."
+)
+_NO_GPU = (
+    " If this machine has no NVIDIA GPU, or the service does not need one, remove the request instead: --gpus, or "
+    "deploy.resources.reservations.devices in the Compose file."
+)
+_APT_FAILED = (
+    " apt-get update failed because of another repository, so the installation after && was skipped: run these "
+    "commands one after the other, and ignore that error."
+)
+
+
+def toolkit_for_docker(environment: Environment) -> Remedy:
+    """The toolkit for a Docker outside of clusters: configured, and installed first where it is not there."""
+    told = variants_of(seen(environment, _ID))
+    if environment.containers.container_toolkit.known:
+        advice = "Configure Docker with the NVIDIA Container Toolkit, then restart Docker."
+        return Remedy(advice, (_CONFIGURE, _RESTART))
+    failed = _APT_FAILED if seen(environment, _ID, "detail-apt-failed") else ""
+    unseen = environment.pasted and not gpu_present(environment) and not environment.driver.user_space.known
+    by_name = told == {"runtime-name"}
+    first = f"{_GPUS_INSTEAD.format(release=limit('docker-with-gpus'))}i" if by_name else "I"
+    advice = f"{first}{_INSTALL}{failed}{_NO_GPU if unseen and not by_name else ''}"
+    given = remedy(environment, advice, "container-toolkit")
+    return Remedy(given.advice, (*given.steps, _CONFIGURE, _RESTART))
+
+
+def program_missing(environment: Environment) -> bool:
+    """Whether Docker's own settings name the runtime's program, and it is not installed."""
+    lines = seen(environment, _ID, "hook")
+    return any(_RUNTIME in message.text and _HOOK not in message.text for message in lines)
+
+
+def with_program(environment: Environment) -> Remedy:
+    """The package that has the program which daemon.json names: the file itself is right."""
+    given = remedy(
+        environment,
+        "/etc/docker/daemon.json registers the runtime nvidia, but its program, nvidia-container-runtime, is not "
+        "installed: the package was removed, or it is an old nvidia-container-toolkit, which has only the hook. "
+        "Install the current NVIDIA Container Toolkit, which includes the program; daemon.json stays as it is. The "
+        "last command must list the GPU.",
+        "container-toolkit",
+        "restart-docker",
+    )
+    return Remedy(given.advice, (*given.steps, fixed("docker run --rm --runtime=nvidia --gpus all ubuntu nvidia-smi")))
+
+
+def without_label(environment: Environment, matrix: Matrix) -> Remedy:
+    """A container that SELinux leaves alone, in the words of the engine that starts it."""
+    started = environment.containers.started_by.value or ""
+    by_podman = environment.containers.podman.known or "podman" in started
+    start = (
+        fixed("docker run --rm --security-opt label=disable IMAGE nvidia-smi")
+        if managed_by(environment, "docker-run") and not by_podman
+        else fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all IMAGE")
+    )
+    return Remedy(
+        "Start the container without SELinux's labels: add --security-opt label=disable to your own command, as in the "
+        "first one. To let all containers on this machine use devices instead, run the second one.",
+        (start, fixed("sudo setsebool -P container_use_devices on")),
+    )

@@ -39,6 +39,8 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     match = next((match for text in (*said, asked) for match in _ASKED.finditer(text)), None)
     cuda = Version.find(match["cuda"]) if match else None
     messages = seen(environment, "image-needs-newer-driver")
+    if seen(environment, "image-needs-newer-driver", "detail-jetson"):
+        return _for_board(environment)
     cuda = cuda or Version.find(named(messages, "image") or "")
     own = environment.driver.driver_cuda_version.value or Version.find(named(messages, "driver") or "")
     older = _older_image(environment, matrix, own)
@@ -48,6 +50,11 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
         else "To keep the host's driver, use an image tag for "
         + (f"CUDA {own.release(2)} or older." if own else "an older CUDA.")
     )
+    if own is not None and cuda is not None and own.release(2) >= cuda.release(2):
+        kept = (
+            f"To keep the host's driver: it supports CUDA {own.release(2)}, which is enough, but the container toolkit "
+            "reads a lower number from it. Turn that check off by adding -e NVIDIA_DISABLE_REQUIRE=1 to docker run."
+        )
     if seen(environment, "image-needs-newer-driver", "detail-rented") or managed_by(environment, "rented-pod"):
         wanted = f"CUDA {cuda} or newer" if cuda else "the CUDA that the message names"
         return Remedy(
@@ -60,6 +67,19 @@ def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
     if not older or given.steps:
         return given
     return Remedy(given.advice, (run("docker", "pull", IMAGE(older)),))
+
+
+def _for_board(environment: Environment) -> Remedy:
+    """An image for a Jetson, whose driver is part of JetPack: that of a server cannot be installed on it."""
+    release = named(seen(environment, "engine-built-elsewhere", "detail-triton"), "release")
+    tag = f"nvcr.io/nvidia/tritonserver:{release}-py3-igpu" if release else ""
+    return Remedy(
+        "This image is for servers, and a Jetson's driver comes with JetPack: it cannot be upgraded by itself, and no "
+        "driver for PCs works on the board. The message is a real limit: models that need the GPU may fail. Use the "
+        "image for Jetson boards (JetPack 6 and later), whose tag ends in -igpu"
+        + (", as in the command; put it in place of the image in your own command." if tag else "."),
+        (run("docker", "pull", IMAGE(tag)),) if tag else (),
+    )
 
 
 def _older_image(environment: Environment, matrix: Matrix, own: Version | None) -> str:

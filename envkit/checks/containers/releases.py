@@ -48,6 +48,8 @@ _NO_CDI = Fault(
 
 _IMAGE = regex(r"\bdustynv/(?P<name>[a-z0-9][\w-]{1,60}):[\w.-]{0,40}?r3\d\.\d")
 _OF_OTHER = "jetson-container-of-other-release"
+_OF_NVIDIA = "nvcr.io/nvidia/l4t-pytorch"
+_SHOW = "import torch; print(torch.__version__, torch.cuda.is_available())"
 _TAGGED = (32, 35, 36)  # releases of L4T whose images are found by one tag
 
 
@@ -56,6 +58,9 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
     image = _IMAGE.search(said(environment, "jetson-container-of-other-release"))
     if image and board is not None and (own := _not_newer(environment, image["name"], board)):
         return own
+    by_nvidia = _OF_NVIDIA in said(environment, _OF_OTHER)
+    if by_nvidia and board is not None and (given := _image_of_nvidia(matrix, board)):
+        return given
     if image and board is not None and board.major in _TAGGED:
         tag = f"dustynv/{image['name']}:r{limit(f'jetson-images-of-{board.major}')}"
         return Remedy(
@@ -71,6 +76,29 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
         "commands find the board's release and choose a PyTorch image for it.",
         "jetson-container",
         framework="pytorch",
+    )
+
+
+def _image_of_nvidia(matrix: Matrix, board: Version) -> Remedy | None:
+    """NVIDIA's own image for the board's release, the newest that is not newer than the board."""
+    tags = [row.tag for row in matrix.framework_images if row.repository == _OF_NVIDIA]
+    known = [(version, tag) for tag in tags if (version := Version.find(tag)) is not None]
+    fitting = [(version, tag) for version, tag in known if version.major == board.major and version <= board]
+    if fitting:
+        image = f"{_OF_NVIDIA}:{max(fitting)[1]}"
+        return Remedy(
+            f"Use the image for the board's own release: {image} is the newest for L4T {board.major} that is not newer "
+            "than the board. Put it in your own command in place of the image that fails.",
+            (run("docker", "run", "--rm", "--runtime", "nvidia", IMAGE(image), "python3", "-c", _SHOW),),
+        )
+    if board.major not in {version.major for version, _ in known}:
+        return None
+    return Remedy(
+        f"No l4t-pytorch image for L4T {board} is known, and an image for a newer release does not start on it. Bring "
+        "the board to the release of the image, or to a newer one of the same series (SDK Manager, or a new SD card "
+        "image: flashing deletes everything on the board, so save your data first), and use the image whose tag has "
+        "the new release. The command shows the board's release.",
+        (fixed("cat /etc/nv_tegra_release"),),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
 from envkit.checks.containers.jetson_wheels import jetson_vision, jetson_wheel
+from envkit.checks.containers.wsl_reach import on_loader_path, reach_windows
 from envkit.checks.engine.command import NAME, PATH, export, fixed, run
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
@@ -60,20 +61,6 @@ def _convert(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-def _reach_windows(environment: Environment, matrix: Matrix) -> Remedy:
-    build = named(seen(environment, "wsl-libcuda-missing", "detail-old-windows", "detail-old-build"), "build")
-    old = (
-        f"Windows build {build} does not pass the GPU to WSL 2, whatever driver is installed: first update Windows to "
-        "Windows 11, or to Windows 10 21H2 or later (Settings > Update & Security; winver shows the release). Then, "
-        "in a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
-    )
-    new = (
-        "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver. If it began with a "
-        "preview build of Windows, install the next build, or go back to the one before (Settings > System > Recovery)."
-    )
-    return Remedy(old if build else new, (fixed("wsl --update"), fixed("wsl --shutdown")))
-
-
 _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
@@ -90,7 +77,7 @@ _UNREACHED = Fault(
     "wsl-libcuda-missing",
     "WSL cannot reach the Windows driver",
     impact="No program in WSL can use the GPU.",
-    remedy=_reach_windows,
+    remedy=reach_windows,
 )
 _SERVER_WHEEL = Fault(
     "jetson-generic-wheel",
@@ -181,12 +168,12 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     reported = _UNREACHED.reported(environment) if heard else None
     unreached = [message for id, *variants in _OF_A_DRIVER for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
-        other = _not_copied(environment) or reported
+        other = _not_copied(environment) or _not_on_loader_path(environment) or reported
         yield other or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
     elif has_library(environment, CUDA) is False or refused:
         yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
     elif reported:
-        yield _not_on_path(environment) or reported
+        yield _not_on_path(environment) or _not_on_loader_path(environment) or reported
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
@@ -214,6 +201,21 @@ def _not_copied(environment: Environment) -> Outcome | None:
             ),
         )
         if missing
+        else None
+    )
+
+
+def _not_on_loader_path(environment: Environment) -> Outcome | None:
+    """The fault of a library that opens libcuda.so by its plain name, which only the driver's folder has."""
+    asked = seen(environment, _UNREACHED.id, "libcuda-so")
+    return (
+        _UNREACHED.found(
+            message_evidence(environment, asked),
+            title=f"A library looks for libcuda.so, which WSL keeps in {_OF_WINDOWS_DRIVER} only",
+            impact="cuDNN and other libraries that open libcuda.so by name do not load, although the driver works.",
+            remedy=on_loader_path(environment),
+        )
+        if asked
         else None
     )
 

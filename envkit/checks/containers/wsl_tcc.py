@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
-_SERVER_CARD = regex(r"Tesla|^(?:NVIDIA )?[AHLBVP]\d{1,3}\b")
+_SERVER_CARD = regex(r"Tesla|^(?:NVIDIA )?[AHLBVP]\d{1,3}S?\b")
 
 
 def _to_wddm(environment: Environment, matrix: Matrix) -> Remedy:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import export, fixed, run
+from envkit.checks.engine.command import Command, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.remedies import remedy
@@ -85,6 +86,19 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
                 fixed("sudo systemctl restart slurmd"),
             ),
         )
+    if seen(environment, _MISLISTED, "file-missing"):
+        return Remedy(
+            "This node has no gres.conf, so slurmd finds no GPU, while slurm.conf promises some: each slurmd reads the "
+            "file of its own node. Copy it to the same place on every node, beside slurm.conf (in a cluster that is "
+            "deployed by Ansible, add it to the copied files); where only some nodes have GPUs, put NodeName=NODES in "
+            "front of Name=gpu, and use the same file everywhere. Then restart slurmd on the node: the second command "
+            "must list the GPUs, and the last one puts the node back into service.",
+            (
+                fixed("sudo systemctl restart slurmd"),
+                fixed("sudo slurmd -G"),
+                fixed("sudo scontrol update NodeName=NODE State=RESUME"),
+            ),
+        )
     if seen(environment, _MISLISTED, "core-specification"):
         return Remedy(
             "gres.conf ties a GPU to cores that this node does not have: Cores= (formerly CPUs=) counts cores, "
@@ -99,6 +113,72 @@ def _listed_once(environment: Environment, matrix: Matrix) -> Remedy:
         "(Name=gpu File=/dev/nvidia[0-3]), without a second line for the same GPUs and with a file for each. Then "
         "start slurmd again, compare what it finds (first command) with Gres= in slurm.conf, and resume the node.",
         (fixed("sudo slurmd -G"), fixed("sudo systemctl restart slurmd")),
+    )
+
+
+def _freed(environment: Environment, matrix: Matrix) -> Remedy:
+    """What holds a GPU whose mode is to change: the persistence daemon, if nothing else does."""
+    if seen(environment, "mig-change-refused", "pending", "told-pending", "told-pending-more", "not-reset"):
+        in_pod = managed_by(environment, "gpu-operator", "kubernetes")
+        where = (
+            " Where the GPU operator's driver pod started that daemon, the first command is "
+            "kubectl -n gpu-operator exec POD -- pkill -x nvidia-persistenced, with the name of the driver's pod."
+            if in_pod
+            else ""
+        )
+        return Remedy(
+            "The new mode is pending because something still holds the GPU, most often the persistence daemon or "
+            f"monitoring (DCGM); no job has to run for that. Stop both, and reset the GPU.{where} The last command "
+            f"must "
+            "show the same mode as current and pending; then start the services again. If the reset is refused again, "
+            "the third command names the program. A reboot does the same.",
+            (
+                fixed("sudo systemctl stop nvidia-persistenced nvidia-dcgm"),
+                fixed("sudo nvidia-smi --gpu-reset"),
+                Command(shell="sudo lsof /dev/nvidia*"),
+                fixed("nvidia-smi --query-gpu=index,mig.mode.current,mig.mode.pending --format=csv"),
+            ),
+        )
+    return Remedy(
+        "A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
+        "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The first "
+        "two commands do that for all GPUs, so write down the layout first (nvidia-smi -L). Then change the mode and "
+        "reset the GPU, or reboot where a virtual machine may not reset it. The last command lists how many instances "
+        "of each profile still fit.",
+        (
+            fixed("sudo nvidia-smi mig -dci"),
+            fixed("sudo nvidia-smi mig -dgi"),
+            fixed("sudo nvidia-smi --gpu-reset"),
+            fixed("nvidia-smi mig -lgip"),
+        ),
+    )
+
+
+_WITH_IMAGES = ("ubuntu", "rhel", "rhcos", "sles", "sl", "rocky")  # systems that NVIDIA builds driver images for
+
+
+def _driver_of_node(environment: Environment, matrix: Matrix) -> Remedy:
+    """The driver on the node itself, where no version of the operator's has an image for its system."""
+    tag = named(seen(environment, "operator-driver-image-missing"), "tag") or ""
+    system = tag.partition("-")[2]
+    if not system or system.startswith(_WITH_IMAGES):
+        return Remedy(
+            "The tag consists of the driver's version and the node's system (VERSION-ubuntuXX.YY). NVIDIA builds "
+            "it for the systems in the operator's platform table only: set driver.version to one that has an image for "
+            "this system, upgrade the operator, or install the driver on the node and set driver.enabled=false.",
+            (fixed("kubectl get nodes -o wide"), fixed("helm list -A")),
+        )
+    return Remedy(
+        f"NVIDIA builds no driver image for {system}, whatever the version, and no pull secret helps. Install the "
+        "driver on the nodes themselves, from their distribution or from NVIDIA's repository, and restart them; "
+        "nvidia-smi must work there. Then let the operator use that driver: the first command lists the name, the "
+        "namespace, and the chart's version of its Helm release (add --version with that number to the second one, to "
+        "stay on it), the second one turns its own driver off, and the last one shows the pods start.",
+        (
+            fixed("helm list -A"),
+            fixed("helm upgrade RELEASE nvidia/gpu-operator -n NAMESPACE --reuse-values --set driver.enabled=false"),
+            fixed("kubectl get pods -A -o wide"),
+        ),
     )
 
 
@@ -163,17 +243,7 @@ told_by_program(
         "mig-change-refused",
         "MIG mode or MIG instances cannot be changed in their current state",
         impact="The GPU keeps its old mode and instances.",
-        remedy="A program still uses the GPU, or the instances do not fit: stop DCGM, monitoring, the persistence "
-        "daemon, a display server, and pods on the node, and delete compute instances before GPU instances. The first "
-        "two commands do that for all GPUs, so write down the layout first (nvidia-smi -L). Then change the mode and "
-        "reset the GPU, or reboot where a virtual machine may not reset it. The last command lists how many instances "
-        "of each profile still fit.",
-        steps=(
-            fixed("sudo nvidia-smi mig -dci"),
-            fixed("sudo nvidia-smi mig -dgi"),
-            fixed("sudo nvidia-smi --gpu-reset"),
-            fixed("nvidia-smi mig -lgip"),
-        ),
+        remedy=_freed,
     ),
     fix="Stop what uses the GPU, delete its instances, change the mode, and reset the GPU.",
     doc="""MIG mode and MIG instances are changed while nothing uses the GPU.
@@ -236,10 +306,7 @@ told_by_program(
         "operator-driver-image-missing",
         "The GPU operator's driver image does not exist for the node's system and driver version",
         impact="The driver pod stays in ImagePullBackOff, and the operator's other pods wait for it.",
-        remedy="The tag consists of the driver's version and the node's system (VERSION-ubuntuXX.YY). NVIDIA builds "
-        "it for the systems in the operator's platform table only: set driver.version to one that has an image for "
-        "this system, upgrade the operator, or install the driver on the node and set driver.enabled=false.",
-        steps=(fixed("kubectl get nodes -o wide"), fixed("helm list -A")),
+        remedy=_driver_of_node,
     ),
     fix="Choose a driver version with an image for the node's system, or install the driver on the node.",
     doc="""The GPU operator's driver image exists for the system of every node.

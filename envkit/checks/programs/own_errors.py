@@ -12,6 +12,7 @@ from envkit.checks.engine.messages import complained, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.gpu.gpus import all_work
 from envkit.checks.programs.half_precision import to_the_gpu
+from envkit.checks.programs.process_remedies import more_memory, spawned
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -244,11 +245,10 @@ told_by_program(
         "cuda-used-before-fork",
         "The program used CUDA before it forked its worker processes",
         impact="The workers cannot use the GPU.",
-        remedy="Start the workers with spawn: call torch.multiprocessing.set_start_method('spawn') first. For vLLM, "
-        "set VLLM_WORKER_MULTIPROC_METHOD=spawn. Or make sure that nothing uses CUDA before the workers start.",
-        steps=(export("VLLM_WORKER_MULTIPROC_METHOD", "spawn"),),
+        remedy=spawned,
         status=Status.WARN,
     ),
+    fix="Start the workers with spawn, or use CUDA in the main process only.",
     doc="""A process that has used CUDA starts its workers with spawn.
 
     A forked child inherits a CUDA context that it cannot use.
@@ -312,11 +312,10 @@ told_by_program(
         "process-out-of-memory",
         "The system killed a process because it ran out of memory",
         impact="The program stops. This is the machine's memory, not the GPU's.",
-        remedy="Use fewer data-loader workers or load less data at a time; in a container, a pod, or a job, request "
-        "more memory. The kernel log names the process that was killed.",
-        steps=(fixed("free -h"), fixed("sudo dmesg -T --level=err")),
+        remedy=more_memory,
         status=Status.WARN,
     ),
+    fix="Load less at a time, or give the program more memory.",
     past=_ended_by_its_limit,
     doc="""A program's processes fit in the memory of the machine, or of their container.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Status
 from envkit.checks.engine.references import threads
+from envkit.checks.programs.blind_programs import ask_program
 from envkit.checks.programs.told import told_by_program
 
 told_by_program(
@@ -13,13 +13,7 @@ told_by_program(
         "framework-sees-no-gpu",
         "The framework cannot see the GPU",
         impact="The program runs on the CPU, or stops. Nothing else here shows the reason.",
-        remedy="Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda "
-        "is None, the build has no CUDA. Add their output to the input and run envkit again.",
-        steps=(
-            fixed("nvidia-smi"),
-            fixed("python -c 'import torch; print(torch.__version__, torch.version.cuda)'"),
-            fixed("python -m torch.utils.collect_env"),
-        ),
+        remedy=ask_program,
         status=Status.WARN,
     ),
     doc="""The framework sees the GPU.
@@ -28,6 +22,7 @@ told_by_program(
     without GPUs. Facts or other messages show which one it is.
     """,
     rank=30,
+    fix="Run nvidia-smi and the framework's own check where the program runs; their output shows the cause.",
     references=threads("pytorch/pytorch#99137", "pytorch/pytorch#16936"),
     symptom=True,
     explained_by=("tf-finds-no-driver",),

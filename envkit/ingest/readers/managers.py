@@ -68,6 +68,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             "cri-containerd-",
         ),
     ),
+    "minikube": (regex(r"\b[mM]inikube\b"), ("inikube",)),
     "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
     "k3s-node": (
         regex(
@@ -79,8 +80,8 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "rke2-node": (regex(r"\brancher/rke2\b|\+rke2r\d|\brke2-(?:server|agent)\b"), ("rancher/rke2", "+rke2r", "rke2-")),
     "k3s": (regex(_PROMPT + r"k3s kubectl ", re.MULTILINE), ("k3s kubectl",)),
     "gpu-operator": (
-        regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU [Oo]perator\b"),
-        ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator", "GPU operator"),
+        regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU[ -][Oo]perator\b"),
+        ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator", "GPU operator", "GPU-"),
     ),
     "host-driver": (
         regex(
