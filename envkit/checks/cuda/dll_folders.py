@@ -28,7 +28,7 @@ def print_folders(python: str) -> Command:
     return run(PYTHON(python or "python"), "-c", _PRINT)
 
 
-_TOOLKITS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
+TOOLKITS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
 
 
 def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
@@ -38,7 +38,7 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
     rows = [row for row in matrix.cudnns if str(row.soname_major) == major and cuda in (None, row.cuda.release(2))]
     newest = max((row.version for row in rows), default=None)
     name = f"cuDNN {newest.release(3) if newest is not None and cuda is not None else major}"
-    place = f"{_TOOLKITS}\\v{cuda}\\bin" if cuda is not None else f"{_TOOLKITS}\\vX.Y\\bin, X.Y being that CUDA"
+    place = f"{TOOLKITS}\\v{cuda}\\bin" if cuda is not None else f"{TOOLKITS}\\vX.Y\\bin, X.Y being that CUDA"
     made = f"CUDA {cuda}" if cuda is not None else "the CUDA that the program was built for"
     return Remedy(
         f"No wheel provides cuDNN {major}. Download {name} for {made} and Windows from NVIDIA's archive "
@@ -87,7 +87,7 @@ def unpacked_dlls(environment: Environment) -> Remedy | None:
         return Remedy(f"{words} (its bin directory). Then start the program in a new window.")
     return Remedy(
         f"{words}, which the command does (as administrator). Then start the program in a new window.",
-        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{_TOOLKITS}\\v{releases.pop()}\\bin")),),
+        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{TOOLKITS}\\v{releases.pop()}\\bin")),),
     )
 
 
