@@ -67,3 +67,54 @@ _DLL = "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that 
 )
 def test_a_library_comes_the_way_that_its_program_calls_for(text: str, parts: list[str], without: list[str]) -> None:
     assert_fix(text, "libcudart-missing", parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "without"),
+    [
+        (
+            "GPU版一运行就报找不到 CUDNN 库。bin 里有的是 cudnn64_7.dll。报错里说找不到 cudnn64_8.dll\n",
+            ["nvidia-cudnn-cu12==8.*", "/**/*.dll"],
+            ["libcudnn.so", "LD_LIBRARY_PATH"],
+        ),
+        ("WIN 下装了 PaddlePaddle2 GPU,run_check 报错说找不到 cudnn\n", ["where.exe"], ["libcudnn.so"]),
+        (
+            "Could not locate cudnn_ops_infer64_8.dll, but it's in CUDA\\v11.6\\bin. paddle 2.4.2\n",
+            ["v11.6\\bin", "WindowsApps", "add_dll_directory"],
+            ["pip install"],
+        ),
+        ("用 whisper 转录时要找 libcudnn_ops.so.9.1.0,可是我装的是 cudnn 8.9\n", ["nvidia-cudnn-cu12==9.*"], ["ln -s"]),
+        (
+            "(whisper) C:\\vl>pip list\nctranslate2               4.5.0\ntorch                     2.0.0+cu118\n"
+            "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\n",
+            ["nvidia-cudnn-cu12==9.*"],
+            ["-cu11"],
+        ),
+        (
+            "uv sync\nUninstalled 14 packages in 1.02s\n - nvidia-cudnn-cu12==9.5.1.17\n"
+            "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",
+            ["uv pip install -e .", "--inexact"],
+            ["uv add"],
+        ),
+        (
+            "paddlepaddle-gpu 1.8.1\nLD_LIBRARY_PATH=/usr/lcoal/cuda-10.1/lib64\nError: Cannot load cudnn shared "
+            "library. Cannot invoke method cudnnGetVersion\n",
+            ["typing error", "export LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"],
+            ["ln -sf"],
+        ),
+        (
+            "FROM an nvidia/cuda 11.x cudnn8 runtime image + pip install paddlepaddle-gpu\n(PreconditionNotMet) Cannot "
+            "load cudnn shared library. Cannot invoke method cudnnGetVersion.\n",
+            ["-runtime/-devel"],
+            ["ln -sf"],
+        ),
+        (
+            "Win10, RTX 3070 Ti, paddlepaddle-gpu 2.4.2: The third-party dynamic library (cudnn64_7.dll) that Paddle "
+            "depends on is not configured correctly. (error code is 126)\n",
+            ["paddlepaddle-gpu==", "no code for this GPU"],
+            ["Download"],
+        ),
+    ],
+)
+def test_cudnn_comes_the_way_that_the_text_calls_for(text: str, parts: list[str], without: list[str]) -> None:
+    assert_fix(text, "cudnn-missing", parts, without)

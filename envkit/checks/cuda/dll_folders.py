@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PATH, PYTHON, Command, fixed, for_windows, run
+from envkit.checks.engine.command import NAME, PATH, PYTHON, REQUIREMENT, Command, fixed, for_windows, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -46,6 +48,48 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
         "administrator. Start the program in a new window. The first command shows where Windows finds the DLL; error "
         "126 although it is found means that CUDA's own DLLs are not on PATH, which the second shows.",
         (run("where.exe", NAME(f"cudnn64_{major}.dll")), for_windows(fixed("where.exe cudart64_*.dll"))),
+    )
+
+
+def which_dll(environment: Environment, major: str) -> Remedy:
+    """Where no message names the DLL: the number in its name is cuDNN's major release, and decides how it comes."""
+    own = f" The installed framework wants cudnn64_{major}.dll." if major else ""
+    newest = limit("cuda-of-most-programs")
+    return Remedy(
+        f"The number in the name of the DLL that the program asks for is cuDNN's major release.{own} The first "
+        "commands print which one is on PATH: another number does not help, nor does renaming the file. cuDNN 8 and 9 "
+        f"come as a wheel for the program's Python (the third command; for a program built for CUDA {newest}, with "
+        "==8.* or ==9.* for the one that it asks for); older ones from NVIDIA's archive "
+        "(https://developer.nvidia.com/rdp/cudnn-archive), unpacked, with their DLLs copied to CUDA's own bin folder. "
+        f"{ON_PATH}",
+        (
+            for_windows(fixed("where.exe cudnn64_*.dll")),
+            for_windows(fixed("where.exe cudart64_*.dll")),
+            for_windows(run("python", "-m", "pip", "install", REQUIREMENT(f"nvidia-cudnn-cu{newest}=={major or 8}.*"))),
+            print_folders("python"),
+        ),
+    )
+
+
+def in_toolkit(environment: Environment, major: str) -> Remedy | None:
+    """Where the text says that the DLL is in CUDA's own folder: this Python does not look there, or not all are."""
+    told = named(seen(environment, "cudnn-missing", "detail-in-toolkit"), "cuda")
+    if told is None or not on_windows(environment):
+        return None
+    place = f"{TOOLKITS}\\v{told}\\bin"
+    return Remedy(
+        f"The DLL is in {place}, so nothing has to be installed. The first command prints it if Path has that folder; "
+        "if it prints nothing, add the folder to Path (Settings > Edit the system environment variables > Environment "
+        "Variables) and open a new window. If it prints the file, look at the second: a path with WindowsApps is the "
+        "Python of the Microsoft Store, which does not search Path for DLLs. Then name the folder in the program, "
+        f"before the framework is imported: import os; os.add_dll_directory(r'{place}'). Or install Python from "
+        "python.org, and the framework there. zlibwapi.dll, which cuDNN 8 needs too, has to be found the same way "
+        "(the last command).",
+        (
+            for_windows(fixed(f"where.exe cudnn*64_{major}.dll")),
+            for_windows(run("python", "-c", "import sys; print(sys.executable)")),
+            for_windows(fixed("where.exe zlibwapi.dll")),
+        ),
     )
 
 

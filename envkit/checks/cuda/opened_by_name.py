@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.cuda.cudnn_wheels import by_plain_name, in_conda, of_module
+from envkit.checks.cuda.cudnn_wheels import of_module
 from envkit.checks.cuda.dll_folders import not_searched
 from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
 from envkit.checks.cuda.older_tensorflow import of_system
+from envkit.checks.cuda.plain_cudnn import by_plain_name, in_conda
 from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok

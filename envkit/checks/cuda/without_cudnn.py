@@ -8,8 +8,8 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.builds import replacement
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.installs import capable_gpus, installs
 from envkit.model import Environment
 
@@ -44,6 +44,8 @@ def other_paddle(environment: Environment, matrix: Matrix) -> Remedy | None:
     from envkit.compat.gpu import target_span
 
     line = seen(environment, "cudnn-missing", "detail-paddle-gpu")
+    if not line and (newer := _for_newer_gpu(environment, matrix)):
+        return newer
     own = ComputeCapability.parse(line[0].values["capability"]) if line else None
     cuda = Version.find(named(line, "cuda") or "")
     item = next(installs(environment, "paddle", "paddlepaddle"), None)
@@ -67,6 +69,30 @@ def other_paddle(environment: Environment, matrix: Matrix) -> Remedy | None:
             *given.steps,
             *steps(environment, "conda-cuda-libraries", version=row.cuda.release(2), stale=row.cudnn.release(2)),
         ),
+    )
+
+
+def _for_newer_gpu(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """On Windows, where Paddle asks for the DLL of a cuDNN that no CUDA for this GPU has; None otherwise."""
+    from envkit.compat.gpu import target_span
+
+    messages = seen(environment, "cudnn-missing")
+    major = named(messages, "major") or named(messages, "dll")
+    if not on_windows(environment) or "addle" not in " ".join(message.text for message in messages):
+        return None
+    last = max((row.cuda for row in matrix.cudnns if str(row.soname_major) == major), default=None)
+    firsts = [target_span(own, matrix)[0] for _, own in capable_gpus(environment, matrix)]
+    known = [first for first in firsts if first is not None]
+    if last is None or not known or min(known) <= last:
+        return None
+    return bring(
+        environment,
+        matrix,
+        "paddlepaddle",
+        f"The installed PaddlePaddle is its build for CUDA {last} or older, which opens cuDNN {major} and has no code "
+        "for this GPU: do not look for that DLL, and do not rename another one to it. Its builds for a newer CUDA are "
+        "on Paddle's own index.",
+        messages=messages,
     )
 
 
