@@ -118,3 +118,46 @@ def test_a_library_comes_the_way_that_its_program_calls_for(text: str, parts: li
 )
 def test_cudnn_comes_the_way_that_the_text_calls_for(text: str, parts: list[str], without: list[str]) -> None:
     assert_fix(text, "cudnn-missing", parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "without"),
+    [
+        (
+            "CUDA failed with error CUDA driver version is insufficient for CUDA runtime version, from ctranslate2 "
+            "4.5.0 on a Tesla T4, driver 470.256.02 (nvidia-smi: CUDA 11.4).\n",
+            ["ctranslate2==3.24.0", "nvidia-cudnn-cu11==8.*"],
+            ["torch==", "reboot"],
+        ),
+        (
+            "DSLCudaRuntimeError: cudaErrorInsufficientDriver (error code: 35)\n"
+            "| NVIDIA-SMI 570.133.20             Driver Version: 570.133.20     CUDA Version: 12.8     |\n"
+            "pip list\ncuda-python              13.1.0\ntorch                    2.8.0+cu128\n",
+            ["cuda-python==12.*"],
+            ["torch==", "uninstall"],
+        ),
+        (
+            "pip install -e . of vllm\n/tmp/pip-build-env-6fb626c8/overlay/lib/python3.10/site-packages/torch/cuda/"
+            "__init__.py: RuntimeError: The NVIDIA driver on your system is too old (found version 11080).\n",
+            ["--no-build-isolation -e .", "use_existing_torch.py"],
+            ["torch==", "reboot"],
+        ),
+        (
+            'cargo build --features cuda\nField "compute_cap" is not a valid field to query.\nRTX 3090\n',
+            ["export CUDA_COMPUTE_CAP=86"],
+            ["reboot", "stands for"],
+        ),
+        (
+            "can vllm run with CUDA 11.6? it shows that the NVIDIA driver is too old and updating is not convenient.\n",
+            ["+cu118"],
+            ["reboot", "apt-get"],
+        ),
+        (
+            "went from pytorch 1.0 to 1.2, torch.version.cuda is 10.0 now. the nvidia driver is too old it says.\n",
+            ["torch==1.2.0+cu92"],
+            ["torch==1.2.0 "],
+        ),
+    ],
+)
+def test_a_driver_stays_where_one_package_asks_for_more(text: str, parts: list[str], without: list[str]) -> None:
+    assert_fix(text, "driver-too-old-for-runtime", parts, without)
