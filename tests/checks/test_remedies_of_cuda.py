@@ -161,3 +161,55 @@ def test_cudnn_comes_the_way_that_the_text_calls_for(text: str, parts: list[str]
 )
 def test_a_driver_stays_where_one_package_asks_for_more(text: str, parts: list[str], without: list[str]) -> None:
     assert_fix(text, "driver-too-old-for-runtime", parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "without"),
+    [
+        (
+            "RuntimeError: The current installed version of g++ (10.2.1) is greater than the maximum required version "
+            "by CUDA 11.3 (10.0.0). Please make sure to use an adequate version of g++ (>=5.0.0, <=10.0.0).\n",
+            ["gcc-9 g++-9"],
+            ["gcc-10"],
+        ),
+        (
+            "building torch7 on Ubuntu 18.04: unsupported GNU version, gcc versions later than 6 are not supported.\n",
+            ["gcc-6 g++-6"],
+            ["the message allows"],
+        ),
+        (
+            "Ubuntu 14.04 + CUDA 8, gcc 5 from the toolchain ppa (gcc --version says 5.4.1).\n#error -- unsupported "
+            "GNU version! gcc versions later than 5 are not supported!\n",
+            ["gcc-4.8 g++-4.8"],
+            ["GCC 5 "],
+        ),
+    ],
+)
+def test_a_gcc_is_named_that_this_nvcc_takes(text: str, parts: list[str], without: list[str]) -> None:
+    assert_fix(text, "gcc-too-new-for-nvcc", parts, without)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "without"),
+    [
+        (
+            "Windows 10, pip install flash-attn: flash_attn was requested, but nvcc was not found\n",
+            ["winget install --id Nvidia.CUDA --version RELEASE", "torch.version.cuda", "sdpa"],
+            ["prebuilt"],
+        ),
+        (
+            "bend run-cu prints: CUDA runtime not available!\nIf you've installed CUDA and nvcc after HVM, please "
+            "reinstall HVM.\nnvcc: command not found\n",
+            ["cargo install --force", "nvidia-smi |"],
+            ["import torch"],
+        ),
+        (
+            "Windows 11\nset CUDACXX=C:\\mingw64\\bin\\g++.exe\npip install llama-cpp-python\nCMake Error: Error "
+            "required internal CMake variable not set. Missing variable is: _CMAKE_CUDA_WHOLE_FLAG\n",
+            ["--only-binary=:all:"],
+            ["prebuilt"],
+        ),
+    ],
+)
+def test_a_toolkit_is_named_for_the_build_that_lacks_it(text: str, parts: list[str], without: list[str]) -> None:
+    assert_fix(text, "toolkit-missing", parts, without)

@@ -77,8 +77,8 @@ _DRIVER_ALONE = (
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = too_old_messages(environment, matrix)
-    if kept := with_this_driver(environment, matrix):
-        return kept
+    if other := with_this_driver(environment, matrix):
+        return other
     if of_a_package(messages):
         made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
         return newer_driver(environment, matrix, max(made, default=None), _OF_A_PACKAGE)

@@ -115,8 +115,8 @@ def _of_bindings(environment: Environment, matrix: Matrix) -> Remedy | None:
         words = [REQUIREMENT(f"{item.name}=={own.major}.*") for item in newer]
         return Remedy(
             f"{newer[0].name} {newer[0].version} is for CUDA {newer[0].version.partition('.')[0]}, and this driver "
-            f"runs CUDA {own.release(2)}. PyTorch is not at fault: leave it, and install the bindings of CUDA {own.major}, "
-            "which this driver serves. Then start the program again. For the newer ones, a newer driver is needed.",
+            f"runs CUDA {own.release(2)}. PyTorch is not at fault: leave it, and install the bindings of CUDA "
+            f"{own.major}, which this driver serves. Then start the program again.",
             (pip(python, "install", *words), pip(python, "check")),
         )
     return None

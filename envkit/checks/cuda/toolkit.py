@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
 from envkit.checks.cuda.host_gcc import with_compiler
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, mixed_toolkits
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, in_home, mixed_toolkits
+from envkit.checks.cuda.toolkit_windows import beside_framework
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told, unseen
@@ -82,7 +83,7 @@ def _leads_nowhere(environment: Environment) -> bool:
 
 def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
-    if given := at_another_place(environment) or (None if versions else for_program(environment, matrix)):
+    if given := beside_framework(environment, matrix, versions[-1] if versions else None):
         return given
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
