@@ -213,3 +213,83 @@ def test_a_gcc_is_named_that_this_nvcc_takes(text: str, parts: list[str], withou
 )
 def test_a_toolkit_is_named_for_the_build_that_lacks_it(text: str, parts: list[str], without: list[str]) -> None:
     assert_fix(text, "toolkit-missing", parts, without)
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "parts", "without"),
+    [
+        (
+            "cudnn-older-than-build",
+            "Windows\nLoaded runtime CuDNN library: 5005 (compatibility version 5000) but source was compiled with "
+            "5105 (compatibility version 5100). `where cudnn64_5.dll` lists two files\n",
+            ["where.exe cudnn64_5.dll", "Path"],
+            ["envkit install"],
+        ),
+        (
+            "cudnn-older-than-build",
+            "[cudnn init] libcudnn v5 with header v7 unmatched!\n",
+            ["--cudnn 7 --run", "ls -d /usr/local/cuda*"],
+            [],
+        ),
+        (
+            "cudnn-dropped-arch",
+            "luajit: cudnn/init.lua:162: Error in CuDNN: CUDNN_STATUS_ARCH_MISMATCH (cudnnCreate)\n",
+            ["nvidia-smi -L", "without cuDNN"],
+            ["envkit resolve"],
+        ),
+        (
+            "cudnn-dropped-arch",
+            "GTX 1070, driver 581.57, container. CUDNN failure 5000: CUDNN_STATUS_EXECUTION_FAILED ; onnxruntime\n"
+            "2.0.0   libcudnn9-cuda-12   9.8.0.87-1\n2.1.0   libcudnn9-cuda-12   9.14.0.64-1\n",
+            ["libcudnn9-cuda-12=9.10."],
+            ["torch=="],
+        ),
+        (
+            "cuda-architecture-not-chosen",
+            "A100, docker build. nvcc -DTORCH_EXTENSION_NAME=_C -gencode arch=compute_50,code=sm_50\nptxas "
+            "/tmp/tmpxft_0000040d_00000000-11_attention_kernels.compute_50.ptx, line 905; error   : Feature '.bf16' "
+            "requires .target sm_53 or higher\n",
+            ["TORCH_CUDA_ARCH_LIST=8.0"],
+            ["CMAKE_CUDA_ARCHITECTURES"],
+        ),
+        (
+            "nvcc-vs-torch-mismatch",
+            "The detected CUDA version (8.0) mismatches the version that was used to compile PyTorch (9.0)\n$ ls -d "
+            "/usr/local/cuda*\n/usr/local/cuda-8.0\n/usr/local/cuda-9.0\n",
+            ["CUDA_HOME=/usr/local/cuda-9.0"],
+            ["envkit install"],
+        ),
+        (
+            "nvcc-vs-torch-mismatch",
+            "deepspeed: Installed CUDA version 12.2 does not match the version torch was compiled with 11.7\n",
+            ["DS_SKIP_CUDA_CHECK=1", "--cuda 11.7"],
+            [],
+        ),
+        (
+            "jax-library-load",
+            "installed jax[cuda12_pip]: CUDA backend failed to initialize: Unable to load cuDNN. Is it installed?\n",
+            ["unset LD_PRELOAD", "jax.devices()"],
+            [],
+        ),
+        (
+            "tf-cannot-dlopen",
+            "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object "
+            "file: No such file or directory\nSkipping registering GPU devices...\n"
+            "/home/user/anaconda3/envs/tf/lib/libcudart.so.11.0\n",
+            ["export LD_LIBRARY_PATH=/home/user/anaconda3/envs/tf/lib"],
+            ["envkit install"],
+        ),
+        (
+            "ptxas-missing-or-old",
+            "jax 0.4.37\nnvidia-cuda-nvcc-cu12    12.6.85\njaxlib                   0.4.36\nptxas fatal   : "
+            "Unsupported .version 8.4; current version is '8.2'\nptxas fatal   : Ptx assembly aborted due to errors\npip list\n"
+            "jax-cuda12-plugin        0.4.36\n",
+            ["nvidia.cuda_nvcc"],
+            [],
+        ),
+    ],
+)
+def test_a_library_that_does_not_fit_is_replaced_where_it_is(
+    check: str, text: str, parts: list[str], without: list[str]
+) -> None:
+    assert_fix(text, check, parts, without)

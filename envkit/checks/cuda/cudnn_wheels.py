@@ -227,7 +227,17 @@ def cudnn_for_build(
     fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
     if built is None or not fitting:
         advice = "Upgrade that cuDNN, within the build's major version, to a release that is at least as new."
-        line = _cuda_line(environment, matrix, rows)
+        line = _cuda_line(environment, matrix, rows) if built is None or len(built.parts) > 1 else None
+        if built is not None and line is None:
+            return remedy(
+                environment,
+                f"The program was built with cuDNN {built.major}. Install it for the CUDA that the program was built "
+                f"for (the first command lists what is here): envkit install --cuda X.Y --cudnn {built.major} --run, "
+                "X.Y being that CUDA. It goes into that toolkit's directory, and other programs keep theirs. Then put "
+                "/usr/local/cuda-X.Y/lib64 first in LD_LIBRARY_PATH where the program starts. The last command lists "
+                "each cuDNN that the loader knows; the old one may stay.",
+                "list-toolkits-and-cudnn",
+            )
         if line is None or built is None:
             return Remedy(advice)
         return Remedy(

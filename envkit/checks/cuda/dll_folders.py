@@ -71,6 +71,22 @@ def which_dll(environment: Environment, major: str) -> Remedy:
     )
 
 
+def first_on_path(built: Version | None) -> Remedy:
+    """An older DLL of the same name, which another program brought: Windows takes the first one on Path."""
+    number = built.major if built is not None else None
+    name = f"cudnn64_{number}.dll" if number is not None else "cudnn64_*.dll"
+    wanted = f" {built.release(2)} or newer," if built is not None and len(built.parts) > 1 else ""
+    return Remedy(
+        "Windows loads the first DLL of that name on Path, in the order in which the command prints them: the first "
+        "one is the old one, even if a newer one was copied next to CUDA. Take the folder of the old one out of Path, "
+        "or move CUDA's bin folder above it (Settings > Edit the system environment variables > Environment "
+        "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. If "
+        f"only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "
+        "(https://developer.nvidia.com/rdp/cudnn-archive), for the CUDA in whose folder it is.",
+        (for_windows(fixed(f"where.exe {name}")),),
+    )
+
+
 def in_toolkit(environment: Environment, major: str) -> Remedy | None:
     """Where the text says that the DLL is in CUDA's own folder: this Python does not look there, or not all are."""
     told = named(seen(environment, "cudnn-missing", "detail-in-toolkit"), "cuda")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.command import CONDA_SPEC, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -15,7 +16,7 @@ from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-    from envkit.tables.rows import FrameworkBuild
+    from envkit.tables.rows import CudnnRelease, FrameworkBuild
 
 _FIRST = ComputeCapability(3, 0)  # of cuDNN's first release
 _OFF = (
@@ -34,9 +35,50 @@ def never_supported(environment: Environment, matrix: Matrix) -> Remedy | None:
     words = named(seen(environment, "cudnn-dropped-arch", "detail-capability"), "capability")
     owns += [ComputeCapability.parse(words)] if words else []
     fermi = bool(seen(environment, "cudnn-dropped-arch", "detail-fermi"))
-    if any(own.numbers >= _FIRST.numbers for own in owns) or not (owns or fermi):
+    if any(own.numbers >= _FIRST.numbers for own in owns):
         return None
-    return Remedy(_OFF)
+    if owns or fermi:
+        return Remedy(_OFF)
+    if not seen(environment, "cudnn-dropped-arch", "detail-mismatch"):
+        return None
+    return Remedy(
+        "The message says that this cuDNN does not support the GPU; it has nothing to do with 32 or 64 bits. The "
+        "command prints the GPU's name, and envkit matrix gpus its compute capability (deviceQuery of the CUDA samples "
+        f"prints it, too). Where it is {_FIRST} or higher, the GPU is newer than this cuDNN: install a newer cuDNN and "
+        f"a build of the program for it. Where it is below {_FIRST}: {_OFF[0].lower()}{_OFF[1:]} In Torch 7, leave "
+        "cudnn out and use cunn (do not pass -force_cudnn); in Mocha, use the CPU backend.",
+        (fixed("nvidia-smi -L"),),
+    )
+
+
+def older_in_image(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The newest cuDNN with kernels for the GPU, where a text shows the package of an image that has none."""
+    told = seen(environment, "cudnn-dropped-arch", "detail-package")
+    owns = [own for _, own in capable_gpus(environment, matrix)]
+    if not told or not owns:
+        return None
+    package, major = told[0].values["package"], told[0].values["major"]
+    rows = [row for row in matrix.cudnns if str(row.soname_major) == major and row.min_compute_capability is not None]
+    fitting = [row.version for row in rows if all(_knows(row, own) for own in owns)]
+    if not fitting:
+        return None
+    line = max(fitting).release(2)
+    return Remedy(
+        f"The image's cuDNN no longer has kernels for this GPU (compute capability {owns[0]}); {line} is the last that "
+        "has. If you build the image, put this line into its Dockerfile as a RUN instruction, after the packages of "
+        "CUDA are installed, and build it again. If it is somebody else's image, stay with the last one that worked, "
+        "by its tag, and tell its project: nothing that is installed on the host changes the container.",
+        (
+            run(
+                *("apt-get", "install", "-y", "--allow-downgrades", "--allow-change-held-packages"),
+                CONDA_SPEC(f"{package}={line}.*"),
+            ),
+        ),
+    )
+
+
+def _knows(row: CudnnRelease, own: ComputeCapability) -> bool:
+    return row.min_compute_capability is not None and row.min_compute_capability.numbers <= own.numbers
 
 
 def other_paddle(environment: Environment, matrix: Matrix) -> Remedy | None:
