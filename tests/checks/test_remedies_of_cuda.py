@@ -282,8 +282,8 @@ def test_a_toolkit_is_named_for_the_build_that_lacks_it(text: str, parts: list[s
         (
             "ptxas-missing-or-old",
             "jax 0.4.37\nnvidia-cuda-nvcc-cu12    12.6.85\njaxlib                   0.4.36\nptxas fatal   : "
-            "Unsupported .version 8.4; current version is '8.2'\nptxas fatal   : Ptx assembly aborted due to errors\npip list\n"
-            "jax-cuda12-plugin        0.4.36\n",
+            "Unsupported .version 8.4; current version is '8.2'\nptxas fatal   : Ptx assembly aborted due to errors\n"
+            "pip list\njax-cuda12-plugin        0.4.36\n",
             ["nvidia.cuda_nvcc"],
             [],
         ),

@@ -80,8 +80,8 @@ def first_on_path(built: Version | None) -> Remedy:
         "Windows loads the first DLL of that name on Path, in the order in which the command prints them: the first "
         "one is the old one, even if a newer one was copied next to CUDA. Take the folder of the old one out of Path, "
         "or move CUDA's bin folder above it (Settings > Edit the system environment variables > Environment "
-        "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. If "
-        f"only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "
+        "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. "
+        f"If only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "
         "(https://developer.nvidia.com/rdp/cudnn-archive), for the CUDA in whose folder it is.",
         (for_windows(fixed(f"where.exe {name}")),),
     )
