@@ -51,7 +51,7 @@ def packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
 
 def _has(row: OperatingSystem) -> tuple[Version, ...]:
     """The compilers in a system's archive, its own among them: who installed another one still has that."""
-    own = row.default_gcc
+    own = row.default_gcc if row.family == "debian" else None  # others call it otherwise than those next to it
     return (*row.installable_gcc, *((own.release(1 if own.major >= _BY_MAJOR else 2),) if own is not None else ()))
 
 
