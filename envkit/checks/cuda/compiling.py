@@ -34,7 +34,7 @@ _IN_SHELLS = (
     "TCNN_CUDA_ARCHITECTURES=86."
 )
 _BINARY_ALONE = "21"
-_OF_TORCH = ("torch", "arch-list-empty")  # messages of PyTorch's own way to build
+_OF_TORCH = ("torch", "arch-list-empty", "detail-torch-extension")  # messages of PyTorch's own way to build
 
 
 def _name_target(environment: Environment, matrix: Matrix) -> Remedy:

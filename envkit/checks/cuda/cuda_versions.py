@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
+from envkit.checks.cuda.kept_driver import as_before_the_update, with_this_driver
 from envkit.checks.cuda.ptx import cuda_of_ptx, of_cudatoolkit, older_cudatoolkit, reported_by
 from envkit.checks.cuda.wanted_driver import (
     KEEP_FOR_VIDEO,
@@ -76,6 +77,8 @@ _DRIVER_ALONE = (
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = too_old_messages(environment, matrix)
+    if other := with_this_driver(environment, matrix):
+        return other
     if of_a_package(messages):
         made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
         return newer_driver(environment, matrix, max(made, default=None), _OF_A_PACKAGE)
@@ -98,7 +101,8 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     name = framework_of(environment, matrix, messages)
     if on_windows(environment) and not list(installs(environment)):  # which build it is that runs, nobody knows
         return newer_driver(environment, matrix, Version.find(need), _DRIVER_ALONE)
-    given = for_program(replace(environment, driver=told), matrix, name, why, messages)
+    known = as_before_the_update(replace(environment, driver=told), matrix)
+    given = for_program(known, matrix, name, why, messages)
     if any("pip" in line or line.startswith("conda install") for line in given.commands):
         return given
     return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))

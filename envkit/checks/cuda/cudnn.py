@@ -14,7 +14,7 @@ from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels, newe
 from envkit.checks.cuda.dll_folders import unpacked_dlls
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.cuda.older_cudnn import cudnn_version, newer_cudnn
-from envkit.checks.cuda.without_cudnn import never_supported, other_paddle
+from envkit.checks.cuda.without_cudnn import never_supported, older_in_image, other_paddle
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import known
@@ -48,8 +48,8 @@ _LOADED = regex(r"(?P<folder>/(?:usr|opt)/[\w./+-]{1,200})/libcudnn[\w.]{0,40}")
 
 def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-dropped-arch")
-    if never := never_supported(environment, matrix):
-        return never
+    if given := never_supported(environment, matrix) or older_in_image(environment, matrix):
+        return given
     why = "Use a build of the framework with an older cuDNN that has kernels for this GPU."
     return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
 
@@ -121,7 +121,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     layer=Layer.LIBRARIES,
     rank=25,
     any_of=("pythons", "messages"),
-    explained_by=("libcudart-missing", "no-gpu-on-pci"),
+    explained_by=("libcudart-missing", "jax-library-load", "no-gpu-on-pci"),
     fix="Install the cuDNN wheel for the major version that the program needs, and make sure that the program finds "
     "it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),

@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.cuda.dll_folders import ON_PATH, dll_by_hand, print_folders
-from envkit.checks.engine.command import NUMBER, PATH, PYTHON, REQUIREMENT, SAFE_WORD, VERSION, Command, run
+from envkit.checks.cuda.dll_folders import ON_PATH, dll_by_hand, in_toolkit, print_folders
+from envkit.checks.cuda.plain_cudnn import by_plain_name
+from envkit.checks.engine.command import (
+    NUMBER,
+    PATH,
+    PYTHON,
+    REQUIREMENT,
+    SAFE_WORD,
+    VERSION,
+    Command,
+    run,
+)
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -45,21 +55,6 @@ def of_module(environment: Environment) -> Remedy | None:
     )
 
 
-def in_conda(environment: Environment) -> Remedy | None:
-    """Where the conda environment has cuDNN, and its directory is not on the loader's path; otherwise None."""
-    if not (managed_by(environment, "conda") and seen(environment, "cudnn-missing", "detail-in-conda")):
-        return None
-    return remedy(
-        environment,
-        "cuDNN is in the conda environment, whose lib directory the program does not search: let the loader look "
-        "there first, in each shell, after the environment is activated (to make this permanent: conda env config "
-        "vars set LD_LIBRARY_PATH=DIRECTORY, with what the second command prints). Then start the program again in "
-        "the same shell.",
-        "conda-lib-first",
-        "print-loader-path",
-    )
-
-
 def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
     """The wheels of cuDNN that are installed, of whichever CUDA."""
     return [item for item in python.distributions if item.name.startswith(_FAMILY)]
@@ -92,11 +87,16 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
         return by_plain_name(environment, matrix)
-    if there := _in_folder(environment, major):
+    if there := _in_folder(environment, major) or in_toolkit(environment, major) or _removed_by_uv(environment):
         return there
     if newer := _newer_program(environment, matrix, python, major):
         return newer
-    known = _cuda_in_use(python) or _cuda_of_releases(environment, matrix, python) or _cuda_of_toolkits(environment)
+    known = (
+        _cuda_of_program(environment, python, major)
+        or _cuda_in_use(python)
+        or _cuda_of_releases(environment, matrix, python)
+        or _cuda_of_toolkits(environment)
+    )
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
         if on_windows(environment) or named(seen(environment, "cudnn-missing"), "dll"):
@@ -171,6 +171,31 @@ def _newer_program(
     )
 
 
+def _cuda_of_program(environment: Environment, python: PythonEnvironment | None, major: str) -> str:
+    """The CUDA of a program that loads this cuDNN from the system, whatever the torch beside it is built for."""
+    row = next((row for row in read(SystemCudnn) if row.package == _is_used(environment, python)), None)
+    same = row is not None and major.isdigit() and int(major) >= row.cudnn
+    return str(limit("cuda-of-most-programs")) if same else ""
+
+
+def _removed_by_uv(environment: Environment) -> Remedy | None:
+    """Where uv sync took torch's wheels of CUDA away, as the lock file does not list them; otherwise None."""
+    if not seen(environment, "cudnn-missing", "detail-uv-removed"):
+        return None
+    return Remedy(
+        "uv sync makes the environment match uv.lock, which does not list the wheels of CUDA's libraries that torch "
+        "needs, so it removed all of them; cuDNN is only the first that is missed. The first command installs them "
+        "again. Then lock torch again, so that the lock file lists them (the second; the third has to keep them). If "
+        "it still removes them, the project's index or override hides torch's requirements: until that is corrected, "
+        "run uv sync --inexact, which removes nothing.",
+        (
+            run("uv", "pip", "install", "-e", "."),
+            run("uv", "lock", "--upgrade-package", "torch"),
+            run("uv", "sync"),
+        ),
+    )
+
+
 def _is_used(environment: Environment, python: PythonEnvironment | None) -> str:
     """The package that loads cuDNN from the system, by the installed packages or by words of the text; otherwise ''."""
     rows = {row.package: row.through or row.package for row in read(SystemCudnn)}
@@ -189,37 +214,6 @@ def _of_frameworks(environment: Environment, matrix: Matrix, python: PythonEnvir
     return found
 
 
-def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
-    """For who opens libcudnn.so itself, which is a link that the runtime packages do not bring."""
-    if seen(environment, "cudnn-missing", "detail-first-tensorflow"):
-        return remedy(
-            environment,
-            "The first releases of TensorFlow open libcudnn.so.6.5, which is cuDNN v2: v3 and later have other file "
-            "names and interfaces, so a link to one of them does not help. Download cuDNN v2 for Linux from NVIDIA's "
-            "archive (https://developer.nvidia.com/rdp/cudnn-archive), and unpack it into a directory of its own, so "
-            "that other programs keep theirs; then put that first for TensorFlow (in each shell). Or install a newer "
-            "TensorFlow, with the CUDA and cuDNN that its release notes name.",
-            "cudnn-v2",
-        )
-    if here := in_conda(environment):
-        return here
-    rows = [build_of(environment, item.framework, matrix) for item in installs(environment)]
-    row = next((row for row in rows if row is not None and row.cudnn is not None and row.cuda is not None), None)
-    first = (
-        f"envkit install --cuda {row.cuda.release(2)} --cudnn {row.cudnn.major} --run"
-        if row is not None and row.cuda is not None and row.cudnn is not None
-        else "the major version that the program's documentation names"
-    )
-    return remedy(
-        environment,
-        "The program opens libcudnn.so, by exactly this name, in the directories of LD_LIBRARY_PATH. The first command "
-        "looks for cuDNN and prints what it finds; the next two create a link of that name in your home directory and "
-        "let the loader find it, in this shell (to make this permanent, add the last two lines to ~/.bashrc). If "
-        f"nothing is printed, cuDNN is not installed: install it first ({first}).",
-        "link-cudnn",
-    )
-
-
 def cudnn_for_build(
     environment: Environment, matrix: Matrix, python: PythonEnvironment | None, built: Version | None
 ) -> Remedy:
@@ -233,7 +227,17 @@ def cudnn_for_build(
     fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
     if built is None or not fitting:
         advice = "Upgrade that cuDNN, within the build's major version, to a release that is at least as new."
-        line = _cuda_line(environment, matrix, rows)
+        line = _cuda_line(environment, matrix, rows) if built is None or len(built.parts) > 1 else None
+        if built is not None and line is None:
+            return remedy(
+                environment,
+                f"The program was built with cuDNN {built.major}. Install it for the CUDA that the program was built "
+                f"for (the first command lists what is here): envkit install --cuda X.Y --cudnn {built.major} --run, "
+                "X.Y being that CUDA. It goes into that toolkit's directory, and other programs keep theirs. Then put "
+                "/usr/local/cuda-X.Y/lib64 first in LD_LIBRARY_PATH where the program starts. The last command lists "
+                "each cuDNN that the loader knows; the old one may stay.",
+                "list-toolkits-and-cudnn",
+            )
         if line is None or built is None:
             return Remedy(advice)
         return Remedy(

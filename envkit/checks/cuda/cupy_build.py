@@ -77,7 +77,8 @@ def _there(environment: Environment) -> set[Version]:
     """The CUDA releases whose runtime is on the disk."""
     names = " ".join(one.values.get("found", "") for one in seen(environment, _ID, "detail-found"))
     listed = {Version.parse(match["version"]) for match in _RUNTIME.finditer(names)}
-    return installed_toolkits(environment) | listed
+    files = seen(environment, _ID, "detail-toolkit-file")
+    return installed_toolkits(environment) | listed | {Version.parse(one.values["release"]) for one in files}
 
 
 def _fitting(environment: Environment, rows: list[FrameworkBuild], own: Version | None) -> FrameworkBuild | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PATH, PYTHON, Command, fixed, for_windows, run
+from envkit.checks.engine.command import NAME, PATH, PYTHON, REQUIREMENT, Command, fixed, for_windows, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -28,7 +30,7 @@ def print_folders(python: str) -> Command:
     return run(PYTHON(python or "python"), "-c", _PRINT)
 
 
-_TOOLKITS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
+TOOLKITS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
 
 
 def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
@@ -38,7 +40,7 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
     rows = [row for row in matrix.cudnns if str(row.soname_major) == major and cuda in (None, row.cuda.release(2))]
     newest = max((row.version for row in rows), default=None)
     name = f"cuDNN {newest.release(3) if newest is not None and cuda is not None else major}"
-    place = f"{_TOOLKITS}\\v{cuda}\\bin" if cuda is not None else f"{_TOOLKITS}\\vX.Y\\bin, X.Y being that CUDA"
+    place = f"{TOOLKITS}\\v{cuda}\\bin" if cuda is not None else f"{TOOLKITS}\\vX.Y\\bin, X.Y being that CUDA"
     made = f"CUDA {cuda}" if cuda is not None else "the CUDA that the program was built for"
     return Remedy(
         f"No wheel provides cuDNN {major}. Download {name} for {made} and Windows from NVIDIA's archive "
@@ -46,6 +48,64 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
         "administrator. Start the program in a new window. The first command shows where Windows finds the DLL; error "
         "126 although it is found means that CUDA's own DLLs are not on PATH, which the second shows.",
         (run("where.exe", NAME(f"cudnn64_{major}.dll")), for_windows(fixed("where.exe cudart64_*.dll"))),
+    )
+
+
+def which_dll(environment: Environment, major: str) -> Remedy:
+    """Where no message names the DLL: the number in its name is cuDNN's major release, and decides how it comes."""
+    own = f" The installed framework wants cudnn64_{major}.dll." if major else ""
+    newest = limit("cuda-of-most-programs")
+    return Remedy(
+        f"The number in the name of the DLL that the program asks for is cuDNN's major release.{own} The first "
+        "commands print which one is on PATH: another number does not help, nor does renaming the file. cuDNN 8 and 9 "
+        f"come as a wheel for the program's Python (the third command; for a program built for CUDA {newest}, with "
+        "==8.* or ==9.* for the one that it asks for); older ones from NVIDIA's archive "
+        "(https://developer.nvidia.com/rdp/cudnn-archive), unpacked, with their DLLs copied to CUDA's own bin folder. "
+        f"{ON_PATH}",
+        (
+            for_windows(fixed("where.exe cudnn64_*.dll")),
+            for_windows(fixed("where.exe cudart64_*.dll")),
+            for_windows(run("python", "-m", "pip", "install", REQUIREMENT(f"nvidia-cudnn-cu{newest}=={major or 8}.*"))),
+            print_folders("python"),
+        ),
+    )
+
+
+def first_on_path(built: Version | None) -> Remedy:
+    """An older DLL of the same name, which another program brought: Windows takes the first one on Path."""
+    number = built.major if built is not None else None
+    name = f"cudnn64_{number}.dll" if number is not None else "cudnn64_*.dll"
+    wanted = f" {built.release(2)} or newer," if built is not None and len(built.parts) > 1 else ""
+    return Remedy(
+        "Windows loads the first DLL of that name on Path, in the order in which the command prints them: the first "
+        "one is the old one, even if a newer one was copied next to CUDA. Take the folder of the old one out of Path, "
+        "or move CUDA's bin folder above it (Settings > Edit the system environment variables > Environment "
+        "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. "
+        f"If only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "
+        "(https://developer.nvidia.com/rdp/cudnn-archive), for the CUDA in whose folder it is.",
+        (for_windows(fixed(f"where.exe {name}")),),
+    )
+
+
+def in_toolkit(environment: Environment, major: str) -> Remedy | None:
+    """Where the text says that the DLL is in CUDA's own folder: this Python does not look there, or not all are."""
+    told = named(seen(environment, "cudnn-missing", "detail-in-toolkit"), "cuda")
+    if told is None or not on_windows(environment):
+        return None
+    place = f"{TOOLKITS}\\v{told}\\bin"
+    return Remedy(
+        f"The DLL is in {place}, so nothing has to be installed. The first command prints it if Path has that folder; "
+        "if it prints nothing, add the folder to Path (Settings > Edit the system environment variables > Environment "
+        "Variables) and open a new window. If it prints the file, look at the second: a path with WindowsApps is the "
+        "Python of the Microsoft Store, which does not search Path for DLLs. Then name the folder in the program, "
+        f"before the framework is imported: import os; os.add_dll_directory(r'{place}'). Or install Python from "
+        "python.org, and the framework there. zlibwapi.dll, which cuDNN 8 needs too, has to be found the same way "
+        "(the last command).",
+        (
+            for_windows(fixed(f"where.exe cudnn*64_{major}.dll")),
+            for_windows(run("python", "-c", "import sys; print(sys.executable)")),
+            for_windows(fixed("where.exe zlibwapi.dll")),
+        ),
     )
 
 
@@ -87,7 +147,7 @@ def unpacked_dlls(environment: Environment) -> Remedy | None:
         return Remedy(f"{words} (its bin directory). Then start the program in a new window.")
     return Remedy(
         f"{words}, which the command does (as administrator). Then start the program in a new window.",
-        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{_TOOLKITS}\\v{releases.pop()}\\bin")),),
+        (run("xcopy", "/y", PATH(f"{place}\\*.dll"), PATH(f"{TOOLKITS}\\v{releases.pop()}\\bin")),),
     )
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import OperatingSystem
 
+_BY_MAJOR = 5  # since when packages of GCC are named by the first number alone
+
 
 def default_gcc(environment: Environment) -> HostCompiler | None:
     """The GCC that builds call where nobody names one; None where there is none or it is not known."""
@@ -26,7 +28,7 @@ def as_packaged(environment: Environment, matrix: Matrix, gcc: int) -> str:
     row = matrix.operating_system(environment.system.os.get().os_id) if environment.system.os.known else None
     rows = (row,) if row is not None else _of_ubuntu(matrix) if not environment.system.os.known else ()
     own = [version for each in rows for version in each.installable_gcc if version.major == gcc][-1:]
-    own = [version for version in (row.installable_gcc if row is not None else own) if version.major == gcc]
+    own = [version for version in (_has(row) if row is not None else own) if version.major == gcc]
     return str(max(own)) if own else str(gcc)
 
 
@@ -44,7 +46,13 @@ def packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
     row = matrix.operating_system(observed.get().os_id) if observed.known else None
     if row is None or row.family == "suse":
         return True  # SUSE's packages are named by the number, and our table lists none
-    return any(version.major == gcc for version in row.installable_gcc)
+    return any(version.major == gcc for version in _has(row))
+
+
+def _has(row: OperatingSystem) -> tuple[Version, ...]:
+    """The compilers in a system's archive, its own among them: who installed another one still has that."""
+    own = row.default_gcc if row.family == "debian" else None  # others call it otherwise than those next to it
+    return (*row.installable_gcc, *((own.release(1 if own.major >= _BY_MAJOR else 2),) if own is not None else ()))
 
 
 def with_compiler(environment: Environment, matrix: Matrix, cuda: Version, given: Remedy) -> Remedy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.checks.cuda.by_program import of_program, with_toolkit
 from envkit.checks.cuda.cupy_build import of_cupy
 from envkit.checks.cuda.dll_folders import off_path
 from envkit.checks.cuda.named_release import of_named_release, of_other_cuda, patched_by_poetry, toolkit_of_wheels
@@ -50,11 +51,14 @@ IN_WHEEL = "not searched for in the wheel's own directory"  # the rule that the 
 def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "libcudart-missing")
     library = named(messages, "library") or ""
-    if given := on_this_disk(environment, messages) or of_cupy(environment, matrix):
+    if given := (
+        on_this_disk(environment, messages) or of_cupy(environment, matrix) or of_program(environment, matrix, messages)
+    ):
         return given
     wheel = package_of(library)
     if not wheel:
-        return own_plugin(environment) or _from_toolkit(environment, matrix, messages)
+        poetry = patched_by_poetry(environment, matrix)
+        return own_plugin(environment) or poetry or _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
     if wanted.isdigit() and built and wanted not in built:
@@ -129,7 +133,7 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
             () if on_windows(environment) else (fixed("ldconfig -p"),),
         )
     why = "No wheel provides it: install a framework build that matches the installed CUDA, or the other way around."
-    return bring(environment, matrix, name, why, messages=messages)
+    return with_toolkit(environment, matrix, bring(environment, matrix, name, why, messages=messages))
 
 
 def _mxnet(environment: Environment) -> str | None:
@@ -168,7 +172,6 @@ def taken_from_path(environment: Environment, soname: str = "") -> tuple[str, ..
     ) or told_folders(environment, soname)
 
 
-_NAMED = 2  # libraries in a title
 _NO_LIBRARY = Fault(
     "libcudart-missing",
     "A CUDA library that a framework needs cannot be found",
@@ -246,7 +249,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         for prefix in dict.fromkeys(python.prefix for python, _ in missing):
             yield _missing([pair for pair in missing if pair[0].prefix == prefix])
     elif messages := seen(environment, _NO_LIBRARY.id):
-        libraries = named_libraries(messages)[:_NAMED]
+        libraries = named_libraries(messages)[:2]
         names = series(libraries) or "A CUDA library"
         title = f"{names} {'are' if len(libraries) > 1 else 'is'} not found"
         yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)

@@ -8,7 +8,7 @@ from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.containers.jetson_wheels import jetson_wheel
-from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.ask import install_cuda, tells_framework
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, VERSION, Command, run
 from envkit.checks.engine.evidence import kind
 from envkit.checks.engine.findings import Remedy
@@ -28,6 +28,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.model import Environment, MachineKind, PythonEnvironment
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.pairs import PackageIndex
 
@@ -68,8 +69,18 @@ def of_named_release(environment: Environment, matrix: Matrix, wanted: Version) 
     return Remedy(
         f"The program was built for CUDA {wanted}{beside}, and no other release has this file: install the libraries "
         f"of {wanted} next to the others and make sure that the loader finds them (for this shell), or use the "
-        f"program's build for the CUDA release installed here.{no_gpu}",
+        f"program's build for the CUDA release installed here.{_packages(name, wanted)}{no_gpu}",
         (_toolkit(wanted, cudnn), *steps(environment, "load-toolkit", root=root)),
+    )
+
+
+def _packages(name: str, wanted: Version) -> str:
+    """How the package for another CUDA is called, where the name tells."""
+    if name != "mxnet":
+        return ""
+    number = str(wanted).replace(".", "")
+    return (
+        f" MXNet's packages have their CUDA in the name, as mxnet-cu{number} has {wanted}: uninstall the old one first."
     )
 
 
@@ -200,8 +211,10 @@ def _on_index(environment: Environment, names: list[str], both: str, other: str)
 def patched_by_poetry(environment: Environment, matrix: Matrix) -> Remedy | None:
     """Poetry takes a release's requirements from one of its wheels, and for some releases that one names none."""
     told = Version.find(named(seen(environment, _ID, "detail-poetry"), "version") or "")
-    if told is None or "poetry" not in managers(environment):
+    if "poetry" not in managers(environment):
         return None
+    if told is None:
+        return _by_poetry(matrix) if tells_framework(environment, matrix, seen(environment, _ID)) else None
     rows = sorted(
         (row for row in matrix.builds("pytorch") if row.version.release(2) == told.release(2)),
         key=lambda row: row.version,
@@ -214,6 +227,25 @@ def patched_by_poetry(environment: Environment, matrix: Matrix) -> Remedy | None
         f"torch {told} is installed without the wheels of CUDA's libraries: the metadata that Poetry read for it names "
         f"none. {others[0].version} names them; nothing has to be set in LD_LIBRARY_PATH.",
         (
+            run("poetry", "add", *words),
+            run("poetry", "run", "python", "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())"),
+        ),
+    )
+
+
+def _by_poetry(matrix: Matrix) -> Remedy:
+    """The same where nobody says which release Poetry chose: a range lets it take one without its requirements."""
+    first, last = limit("poetry-torch-without-cuda"), limit("poetry-torch-without-cuda-last")
+    rows = sorted((row for row in matrix.builds("pytorch") if row.version > last), key=lambda row: row.version)
+    words = tuple(map(REQUIREMENT, (f"torch=={rows[0].version}", *rows[0].companions)))
+    return Remedy(
+        f"Poetry takes a release's requirements from one of its wheels, and those that it reads for torch {first} and "
+        f"{last} name none of the wheels of CUDA's libraries, so torch is there without them. The first command prints "
+        "the release that is installed. If it is one of these, the second installs one whose metadata is complete, and "
+        "the third has to print a CUDA version. Nothing has to be set in LD_LIBRARY_PATH. If it is another release, "
+        "the lock file was made with one of these: run poetry lock, then poetry install --sync.",
+        (
+            run("poetry", "show", "torch"),
             run("poetry", "add", *words),
             run("poetry", "run", "python", "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())"),
         ),

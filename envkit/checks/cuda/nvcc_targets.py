@@ -75,7 +75,7 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
     place = build_nvcc(environment)
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
     limit = limit or Version.find(named(seen(environment, "gcc-too-new-for-nvcc"), "limit") or "")
-    refused = named(seen(environment, "gcc-too-new-for-nvcc", "packs"), "gcc")
+    refused = _refused_gcc(environment)
     number = limit.major if limit else None
     if number is not None and refused and int(refused) <= number:  # accepted, but not with its later patches
         number = int(refused) - 1
@@ -92,6 +92,16 @@ def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
         *(("gcc-next-to-nvcc",) if deaf else ()),
         gcc=as_packaged(environment, matrix, number) if number is not None and (there or by_conda) else None,
     )
+
+
+def _refused_gcc(environment: Environment) -> str | None:
+    """The major release of a GCC that is not newer than the limit by its first number, and is refused all the same."""
+    if by_packs := named(seen(environment, "gcc-too-new-for-nvcc", "packs"), "gcc"):
+        return by_packs
+    own = default_gcc(environment)
+    told = named(seen(environment, "gcc-too-new-for-nvcc", "torch"), "version") or ""
+    limit = named(seen(environment, "gcc-too-new-for-nvcc", "host-config"), "limit")
+    return told.partition(".")[0] or (limit if own is not None and str(own.version.major) == limit else None)
 
 
 def _newer_instead(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, installed_wheels, newer_wheel, outdated_wheel
+from envkit.checks.cuda.dll_folders import first_on_path
 from envkit.checks.cuda.libraries import uses
 from envkit.checks.engine.command import CONDA_SPEC, NAME, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import folder_of, without_folders
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.frameworks.installs import judged, pip
 from envkit.model import Distribution, Environment, PythonEnvironment
 
@@ -37,6 +38,8 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; otherwise a newer one next to it."""
     python = next(iter(judged(environment)), None)
     built = cudnn_version(named(seen(environment, "cudnn-older-than-build"), "built")) or _of_paddle(environment)
+    if on_windows(environment):
+        return first_on_path(built)
     if python is not None and built is not None and (wheel := outdated_wheel(python, built)):
         return newer_wheel(python, wheel, built)
     if python is not None and installed_wheels(python):
@@ -81,6 +84,8 @@ def newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _of_paddle(environment: Environment) -> Version | None:
     """The release that Paddle's warning names: the group of the major release has the minor one in its name."""
+    for message in seen(environment, "cudnn-older-than-build", "paddle-header"):
+        return next((Version.find(name.removeprefix("below")) for name in message.values if "below" in name), None)
     values = [message.values for message in seen(environment, "cudnn-older-than-build", "paddle")]
     pairs = [(major, name[1:]) for one in values for name, major in one.items() if _MINOR.fullmatch(name)]
     return Version.find(f"{pairs[0][0]}.{pairs[0][1]}") if pairs else None

@@ -11,7 +11,7 @@ from envkit.checks.engine.command import NUMBER, REQUIREMENT, VERSION, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.builds import bring, bring_release
 from envkit.checks.frameworks.installs import first_python, installs, named_python, pip, release
 from envkit.model import Environment, Message
@@ -96,7 +96,34 @@ def unnamed_of_onnx(environment: Environment, matrix: Matrix, messages: tuple[Me
     text = " ".join(message.text for message in messages)
     if len(majors) == 1:
         return libraries_of_onnx(environment, matrix, text, majors.pop())
-    return _TORCH_FIRST if list(installs(environment, "pytorch")) else None
+    return _TORCH_FIRST if list(installs(environment, "pytorch")) else _asked(environment, matrix)
+
+
+def _asked(environment: Environment, matrix: Matrix) -> Remedy:
+    """What the provider's own file lacks tells the CUDA that it is built for, where nothing else does."""
+    pairs = {
+        row.cuda.major: row.cudnn.major
+        for row in sorted(matrix.builds(_NAME), key=lambda row: row.version)
+        if row.cuda is not None and row.cudnn is not None and row.cuda.major >= limit("one-soname-per-major").major
+    }
+    lines = []
+    for major, cudnn in sorted(pairs.items()):
+        toolkit = max((row.release for row in matrix.toolkits if row.release.major == major), default=None)
+        if toolkit is not None:
+            lines.append(
+                f"libcublasLt.so.{major} is of CUDA {major}, with cuDNN {cudnn}: envkit install --cuda {toolkit} "
+                f"--cudnn {cudnn} --run, and export LD_LIBRARY_PATH=/usr/local/cuda-{toolkit}/lib64:$LD_LIBRARY_PATH"
+            )
+    return remedy(
+        environment,
+        "The provider is in the list because its file is installed; it is only loaded with the first session, together "
+        "with the libraries of one major release of CUDA and of cuDNN, which are not in ONNX Runtime's package. The "
+        f"command prints those that the loader does not find. {'; '.join(lines)}, both in the shell that starts the "
+        "program. The other libraries come with these. If it prints nothing, all are found, and the driver is too old "
+        "for that CUDA: nvidia-smi prints the newest CUDA that it runs.",
+        "onnx-not-found",
+        python=named_python(environment).executable or "python",
+    )
 
 
 def _on_windows(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.cuda.cudnn_wheels import by_plain_name, in_conda, of_module
+from envkit.checks.cuda.cudnn_wheels import of_module
 from envkit.checks.cuda.dll_folders import not_searched
 from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
 from envkit.checks.cuda.older_tensorflow import of_system
-from envkit.checks.engine.command import REQUIREMENT
+from envkit.checks.cuda.plain_cudnn import by_plain_name, in_conda
+from envkit.checks.engine.command import PATH, REQUIREMENT
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.loader_path import dropping
@@ -58,7 +59,7 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
         there := of_module(environment) or in_conda(environment)
     ):
         return there
-    if on_windows(environment) and (unsearched := not_searched(environment)):
+    if unsearched := not_searched(environment) if on_windows(environment) else _in_conda(environment):
         return unsearched
     item = next(installs(environment, "tensorflow"), None)
     printed = named(
@@ -95,6 +96,24 @@ def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
         f"{given.advice} TensorFlow {own} does not look for them there: the last two lines put their directories on "
         "the loader's path, in each shell. The next release finds them by itself.",
         (*given.steps, *steps(environment, "wheel-libraries", python=python or "python")),
+    )
+
+
+def _in_conda(environment: Environment) -> Remedy | None:
+    """Where the text lists the library in the conda environment's own lib directory; otherwise None."""
+    library = named(seen(environment, "tf-cannot-dlopen"), "library")
+    listed = seen(environment, "tf-cannot-dlopen", "detail-listed")
+    folder = next((one.values["folder"] for one in listed if one.values["found"] == library), "")
+    if not folder or not isinstance(PATH(folder), str):
+        return None
+    return remedy(
+        environment,
+        f"{library} is in {folder}, the conda environment's own directory, so nothing has to be installed: the loader "
+        "does not look there (PATH is for programs; libraries are found by LD_LIBRARY_PATH). Set it in each shell, "
+        "after the environment is activated (to make this permanent: conda env config vars set "
+        f"LD_LIBRARY_PATH={folder}), and start the program again.",
+        "load-folder",
+        root=folder,
     )
 
 
@@ -140,9 +159,25 @@ def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
             "loader's path. If it is there, the GPU's memory may be full. With the wheels:"
         )
     given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
+    if _asks(given) and seen(environment, "jax-library-load", "detail-wheels"):
+        return remedy(
+            environment,
+            "JAX's wheels bring these libraries, and the plug-in finds them by itself unless a variable leads the "
+            "loader elsewhere, such as those that a cluster's modules set (the first command lists them). Take them "
+            "away in the shell or the job script that starts the program, and put the wheels' directories first; the "
+            "last command has to print the GPU. If it does not, the wheels are incomplete: make a new environment, and "
+            "install JAX there with its CUDA extra (envkit resolve --framework jax --target any prints how).",
+            "jax-own-libraries",
+            python=named_python(environment).executable or "python",
+        )
     newer = _NEWER_JAX if any(step.words[:2] == ("envkit", "install") for step in given.steps) else ""
     steps_off = dropping(environment, taken_from_path(environment), "cuda")
     return Remedy(f"{given.advice}{newer}", (*steps_off, *given.steps))
+
+
+def _asks(given: Remedy) -> bool:
+    """Whether a remedy has no more than a question to envkit, as nothing tells the build."""
+    return all(step.words[:2] == ("envkit", "resolve") for step in given.steps)
 
 
 _TENSORFLOW = Fault(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.checks.cuda.toolkit import toolkit_row
 from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK
-from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.ask import capability_of, install_cuda
 from envkit.checks.engine.command import PATH, REQUIREMENT, export, fixed
 from envkit.checks.engine.evidence import unseen
 from envkit.checks.engine.faults import Fault
@@ -79,7 +79,9 @@ def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     suffix = f"-cu{cuda.major if cuda is not None else limit('cuda-of-most-programs')}"
     python = users[0].python if users else PythonEnvironment("", None)
     wheel = f"nvidia-cuda-nvcc{suffix if suffix in _SUFFIXED else ''}"
-    pin = f"=={cuda.release(2)}.*" if cuda is not None and len(cuda.parts) > 1 else ""
+    pin = (
+        f"=={cuda.release(2)}.*" if cuda is not None and len(cuda.parts) > 1 and cuda.major > _FIRST_WHEEL.major else ""
+    )
     shown = steps(environment, "nvcc-wheel-in-xla", python=python.executable or "python")
     by_hand = any(installs(environment, "tensorflow"))
     where = f" {_NOT_BY_ITSELF}" if by_hand else ""
@@ -136,7 +138,27 @@ def _ptxas(environment: Environment, matrix: Matrix) -> Remedy:
         )
         home = named(seen(environment, "ptxas-missing-or-old", "detail-home"), "root") or DEFAULT_LINK
         return remedy(environment, advice, "triton-ptxas", root=home.rstrip("/"))
-    return _newer_ptxas(environment, matrix) or _nvcc_wheel(environment, matrix)
+    given = _wheel_first(environment) or _newer_ptxas(environment, matrix)
+    return given or _nvcc_wheel(environment, matrix)
+
+
+def _wheel_first(environment: Environment) -> Remedy | None:
+    """The ptxas of the environment's own wheel, which an older one on PATH hides; None without such a wheel."""
+    python = next((one for one in judged(environment) if distribution(one, "nvidia-cuda-nvcc-cu12")), None)
+    item = distribution(python, "nvidia-cuda-nvcc-cu12") if python is not None else None
+    if python is None or item is None or on_windows(environment):
+        return None
+    module = " Or unload the cluster's cuda module (module list shows it) where this program runs." * (
+        "modules" in managers(environment)
+    )
+    return remedy(
+        environment,
+        f"{item.name} {item.version} is in the environment and new enough, but an older ptxas comes first on PATH. Put "
+        f"the wheel's first, in each shell or in the job script; the last command must print its release.{module}",
+        "wheel-ptxas-first",
+        "which-ptxas",
+        python=python.executable or "python",
+    )
 
 
 _FIRST_ON_PATH = (
@@ -152,7 +174,11 @@ def _newer_ptxas(environment: Environment, matrix: Matrix) -> Remedy | None:
     from envkit.compat.gpu import target_span
 
     told = Version.find(named(seen(environment, "ptxas-missing-or-old", "detail-in-use"), "version") or "")
-    firsts = [first for _, own in capable_gpus(environment, matrix) if (first := target_span(own, matrix)[0])]
+    nearby = [toolkit.version for toolkit in environment.cuda_toolkits.value or ()]
+    told = told or (nearby[0] if len(nearby) == 1 else None)
+    words = capability_of(seen(environment, "ptxas-missing-or-old"))
+    owns = [own for _, own in capable_gpus(environment, matrix)] or ([ComputeCapability.parse(words)] if words else [])
+    firsts = [first for own in owns if (first := target_span(own, matrix)[0])]
     first = max(firsts, default=None)
     if told is None or first is None or told.release(2) >= first:
         return None

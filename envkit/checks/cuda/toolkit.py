@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
 from envkit.checks.cuda.host_gcc import with_compiler
-from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, at_another_place, for_program, in_home, mixed_toolkits
+from envkit.checks.cuda.toolkit_remedies import DEFAULT_LINK, in_home, listed_toolkit, mixed_toolkits, with_check_off
+from envkit.checks.cuda.toolkit_windows import beside_framework
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked, only_told, unseen
@@ -82,7 +83,7 @@ def _leads_nowhere(environment: Environment) -> bool:
 
 def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
-    if given := at_another_place(environment) or (None if versions else for_program(environment, matrix)):
+    if given := beside_framework(environment, matrix, versions[-1] if versions else None):
         return given
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
@@ -95,7 +96,7 @@ def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
     said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
     torch = _torch_with_cuda(environment)
     built_with = Version.find(said) if said else torch[0].framework.cuda if torch else None
-    return _point_home(environment, matrix, built_with)
+    return with_check_off(environment, _point_home(environment, matrix, built_with))
 
 
 _NO_TOOLKIT = Fault(
@@ -235,6 +236,8 @@ def _point_home(environment: Environment, matrix: Matrix, cuda: Version | None) 
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
         root = best.real_path or best.path
         return remedy(environment, "Use the matching toolkit for this shell:", "use-toolkit", root=root)
+    if listed := listed_toolkit(environment, cuda):
+        return listed
     if managed_by(environment, "no-root", *QUEUES) and (own := in_home(environment, matrix, cuda)):
         return own
     advice = (

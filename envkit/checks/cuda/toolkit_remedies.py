@@ -199,3 +199,34 @@ def _one_toolkit(environment: Environment) -> Remedy:
             fixed("rm -rf build"),
         ),
     )
+
+
+def listed_toolkit(environment: Environment, cuda: Version) -> Remedy | None:
+    """The toolkit of that CUDA where the text lists its directory, so that nothing has to be installed."""
+    listed = seen(environment, "nvcc-vs-torch-mismatch", "detail-listed")
+    wanted = str(cuda.release(2))
+    if wanted not in [message.values["release"] for message in listed]:
+        return None
+    root = f"/usr/local/cuda-{wanted}"
+    return remedy(
+        environment,
+        f"CUDA {wanted}, for which PyTorch was built, is installed in {root}; the build takes the one that comes first "
+        "on PATH or that CUDA_HOME names. Use the matching one in this shell, change the lines that name the other one "
+        "(grep -n cuda ~/.bashrc ~/.profile), and build again in a fresh directory: nvcc --version must print "
+        f"{wanted} there.",
+        "use-toolkit",
+        root=root,
+    )
+
+
+def with_check_off(environment: Environment, given: Remedy) -> Remedy:
+    """DeepSpeed's own check can be turned off, which helps where the major releases are the same."""
+    messages = seen(environment, "nvcc-vs-torch-mismatch")
+    text = " ".join(message.text for message in messages).lower()
+    if not any(sign in text for sign in ("deepspeed", "installed cuda version")):
+        return given
+    return Remedy(
+        f"{given.advice} DeepSpeed's check can be turned off with export DS_SKIP_CUDA_CHECK=1: do that only where both "
+        "have the same major number; otherwise its operators do not compile, or crash.",
+        given.steps,
+    )

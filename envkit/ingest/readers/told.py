@@ -65,7 +65,7 @@ _CUDA_OF = regex(r"\bused to (?:compile|build)\s{1,24}$")  # `… the version th
 _PACKAGE = regex(
     r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
     r"b|jax|JAX|TF|tf"
-    r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
+    r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|ORT|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
     r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
     r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: nightly| in [a-z ]{1,24})?(?: from(?= \d))?"
@@ -137,11 +137,15 @@ _REPLACED = regex(
 )  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\b(?:PSU|GB|RAM|GPU), windows(?=[.,;\n])|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统)"
+    r"|\b(?:PSU|GB|RAM|GPU), windows(?=[.,;\n])|\bWindows \(?(?:64|32)[- ]?bit\b|\bWin(?:dows)? ?(?:下|上|系统)"
     r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
+_DLL = regex(  # what a program only asks Windows for
+    r"\b(?:cudnn\w{0,24}64_\d{1,2}|(?:cudart|cublas|cublasLt|cufft|curand|cusparse|cusolver|nvrtc)64_\d{2,3}"
+    r"(?:_\d{1,2})?)\.dll\b"
+)
 _WSL = regex(
     r"(?<!lease use )\bWSL ?-?(?:(?P<version>[12])\b(?!\.\d)|2(?:\.\d{1,3}){2})|\b(?:in|inside|under) WSL only\b"
 )
@@ -151,7 +155,23 @@ _CONTAINER = regex(
     r"ker run\b"
 )
 _PACKAGE_WORDS = (
-    *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bitsand", "triton", "onnx"),
+    *(
+        "orch",
+        "ORCH",
+        "ensor",
+        "jax",
+        "JAX",
+        "TF",
+        "tf",
+        "LLM",
+        "llm",
+        "attn",
+        "xformers",
+        "bitsand",
+        "triton",
+        "onnx",
+        "ORT",
+    ),
     *("addle", "umpy", "umPy", "xnet", "XNet", "cupy", "CuPy", "eepspeed", "eepSpeed", "nvidia-"),
 )
 _SYSTEM_WORDS = (
@@ -161,7 +181,7 @@ _SYSTEM_WORDS = (
 )
 _FULL = {f"win{blank}{release}": f"Windows {release}" for release in ("10", "11") for blank in ("", " ")}
 _FULL["tumbleweed"] = "opensuse tumbleweed"
-_NAMES = {"pytorch": "torch", "tf": "tensorflow"}
+_NAMES = {"pytorch": "torch", "tf": "tensorflow", "ort": "onnxruntime-gpu"}
 _MOST = 40  # mentions of one kind that are looked at: a log that repeats them tells nothing more
 
 
@@ -331,7 +351,10 @@ def _system(text: Text) -> Iterator[Clue]:
     systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
     known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
     if not known and not any(map(text.says, ("wsl", "linux", "ubuntu", "docker"))):
-        for match in _matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "webui-user", "python_embeded"):
+        for match in (
+            *_matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "WIN ", "Win", "webui-user", "python_embeded"),
+            *text.matches_once(_DLL, ".dll"),
+        ):
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return
     if not known and not any(map(text.says, ("wsl", "docker"))):
