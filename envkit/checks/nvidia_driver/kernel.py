@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -17,6 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.build_place import by_place
 from envkit.checks.nvidia_driver.dkms import (
     BACKPORTS,
     begun,
@@ -32,6 +32,7 @@ from envkit.checks.nvidia_driver.dkms import (
 )
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import loaded
+from envkit.checks.nvidia_driver.ended_branch import of_ended_branch
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import (
     debian_flavor,
@@ -42,6 +43,7 @@ from envkit.checks.nvidia_driver.kernel_flavor import (
     of_installer,
 )
 from envkit.checks.nvidia_driver.outgrown import fitting_kernel, outgrown
+from envkit.checks.nvidia_driver.own_compiler import by_compiler
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -112,13 +114,10 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     GPU."""
     if "gpu-operator" in managers(environment):
         return by_operator(environment, matrix)
-    older, wanted = _older_kernel(environment), environment.kernel.compiler.value
-    own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if given := foreign or other_kernel(environment):
+    older = _older_kernel(environment)
+    given = of_another_module(environment, older) or by_place(environment) or other_kernel(environment)
+    if given or (given := by_compiler(environment, older)):
         return given
-    if wanted is not None and (own is None or wanted.major != own.version.major):
-        advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
-        return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     branch = newer_branch(environment, matrix)
     if branch and of_backports(environment):
         return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
@@ -128,7 +127,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    if given := by_its_error(environment, matrix):
+    if given := by_its_error(environment, matrix) or of_ended_branch(environment, matrix):
         return given
     words = from_the_log(environment, matrix)
     named_there = bool(fitting_kernel(environment))

@@ -181,6 +181,22 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void "),
     ),
+    "pacman": (
+        regex(_PROMPT + r"(?:pacman -[SQRU]|(?:yay|paru) -S|makepkg\b)|\bArch Linux\b|\bPKGBUILD\b", re.MULTILINE),
+        ("pacman -", "yay -S", "paru -S", "makepkg", "Arch Linux", "PKGBUILD"),
+    ),
+    "xbps": (
+        regex(_PROMPT + r"xbps-\w{3,12}|\bxbps-\w{3,12}|\bVoid \d|\bVoid (?:Linux|x86_64)\b", re.MULTILINE),
+        ("xbps-", "Void "),
+    ),
+    "apt": (
+        regex(
+            _PROMPT + r"apt(?:-get)? (?:install|update|upgrade|full-upgrade|purge|remove|dist-upgrade)\b"
+            r"|^dpkg: error |\bdpkg (?:-l|--configure)\b|^E: Sub-process /usr/bin/dpkg ",
+            re.MULTILINE,
+        ),
+        ("apt ", "apt-get ", "dpkg"),
+    ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
     "thunderbolt": (regex(r"\b[Tt]hunderbolt\b|\bTB[345]\b|\beGPU\b"), ("hunderbolt", "TB3", "TB4", "TB5", "eGPU")),
