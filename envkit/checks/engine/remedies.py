@@ -80,6 +80,7 @@ _KERNELS = {
     ".fc": "fedora",
     "-pve": "debian",
     "-arch": "arch",
+    "+deb": "debian",
     "-zen": "arch",
     "cachyos": "arch",
     "-7605": "pop",
@@ -123,7 +124,13 @@ _AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
-_TOOLS = {"pacman": "arch", "xbps": "void"}  # package managers that only one family of distributions has
+_TOOLS = {  # package managers and packages that only one family of distributions has
+    "pacman": "arch",
+    "xbps": "void",
+    "zypper": "suse",
+    "mint": "linuxmint",
+    "ubuntu-packages": "ubuntu",
+}
 _LABELS = {
     "ubuntu": "Ubuntu",
     "debian": "Ubuntu and Debian",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
+from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
 
 _MODULES_OF_PACMAN = ("nvidia", "nvidia-open", "nvidia-lts", "nvidia-open-lts", "nvidia-dkms", "nvidia-open-dkms")
@@ -22,4 +24,20 @@ def half_upgraded(environment: Environment) -> Remedy | None:
         f"{library}. This is a partial upgrade, which cannot be fixed by reloading the module or rebooting. Upgrade "
         "the whole system, then reboot.",
         (fixed("sudo pacman -Syu"), fixed("sudo reboot")),
+    )
+
+
+def blocked(environment: Environment) -> Remedy | None:
+    """The remedy where apt refuses every step, because packages of two repositories block each other."""
+    if not seen(environment, "driver-library-mismatch", "detail-broken-packages"):
+        return None
+    return remedy(
+        environment,
+        "Packages of two sources or releases block each other, so a reboot does not help, and apt cannot repair them "
+        "one by one. The first command lists the files of NVIDIA's own repository: if there are any, and you want the "
+        "distribution's driver, disable them first (add .disabled to the file's name, then sudo apt-get update). Then "
+        "remove every driver package, let apt repair the rest, and install the driver again from one source. Until "
+        "then, the screen may only have a basic resolution; packages that need the driver are removed, too.",
+        "purge-blocked",
+        "reboot",
     )
