@@ -108,13 +108,20 @@ def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
     )
 
 
+_MIRRORED = (
+    " Your values take the driver's image from a registry of your own: copy that tag there first (its name ends in the "
+    "node's system, such as -centos8 or -ubuntu22.04)."
+)
+
+
 def by_operator(environment: Environment, matrix: Matrix) -> Remedy:
     """Another release of the driver in the GPU operator's own container."""
     return remedy(
         environment,
         "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator to a "
         "newer release of the branch that has a driver image for the node's operating system (here the last one of the "
-        "branch that envkit knows; the tags of nvcr.io/nvidia/driver list them).",
+        "branch that envkit knows; the tags of nvcr.io/nvidia/driver list them)."
+        f"{_MIRRORED if seen(environment, 'dkms-build-failed', 'detail-own-registry') else ''}",
         "operator-driver",
         version=_last_of_branch(environment, matrix),
     )

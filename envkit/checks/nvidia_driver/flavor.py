@@ -19,6 +19,7 @@ from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.checks.nvidia_driver.of_release import of_release, on_nixos
+from envkit.checks.nvidia_driver.outgrown import is_legacy
 from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
 from envkit.checks.nvidia_driver.vgpu_guest import OF_GUEST, of_vgpu_guest
 from envkit.compat.module_flavors import flavors_of
@@ -33,6 +34,10 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU 
 
 
 _LEGACY = "legacy"
+_FOR_CUDA = (
+    " No current framework runs on a card of that age, with any driver: for CUDA, use a newer one (envkit recommend "
+    "lists them) or the processor."
+)
 _ASSUMED = "ubuntu"  # whose commands are given where the text does not tell the distribution
 
 
@@ -60,17 +65,17 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
         return Remedy(words)
     if "nixos" in managers(environment):
         return on_nixos(branch)
-    where = ""
-    words = f"Install driver branch {branch} and hold it.{where}"
+    words = f"Install driver branch {branch} and hold it."
     rows = {row.family: row for row in read(DriverPackage) if row.branch == branch}
     own = rows.get(next(iter(families(environment)), _ASSUMED))
     if (own or rows.get(_ASSUMED)) is None:
         return remedy(environment, words, "driver-branch", branch=branch)
     if (own or rows[_ASSUMED]).kind == _LEGACY:
         words = (
-            f"Install driver branch {branch}.{where} Only releases of distributions that are as old as it package it "
+            f"Install driver branch {branch}. Only releases of distributions that are as old as it package it "
             "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
             "display, or use a newer card."
+            f"{_FOR_CUDA if is_legacy(branch, matrix) else ''}"
         )
     return remedy(environment, words, "driver-package", name=own.package if own is not None else None)
 

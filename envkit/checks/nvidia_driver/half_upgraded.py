@@ -31,13 +31,19 @@ def blocked(environment: Environment) -> Remedy | None:
     """The remedy where apt refuses every step, because packages of two repositories block each other."""
     if not seen(environment, "driver-library-mismatch", "detail-broken-packages"):
         return None
+    return all_anew(environment)
+
+
+def all_anew(environment: Environment) -> Remedy:
+    """Every driver package of apt removed, and installed again from one source."""
     return remedy(
         environment,
         "Packages of two sources or releases block each other, so a reboot does not help, and apt cannot repair them "
-        "one by one. The first command lists the files of NVIDIA's own repository: if there are any, and you want the "
-        "distribution's driver, disable them first (add .disabled to the file's name, then sudo apt-get update). Then "
-        "remove every driver package, let apt repair the rest, and install the driver again from one source. Until "
-        "then, the screen may only have a basic resolution; packages that need the driver are removed, too.",
+        "one by one. If the first command lists a file of NVIDIA's own repository (cuda*.list or cuda*.sources; that "
+        "of the container toolkit does not matter), disable it first: add .disabled to its name, then sudo apt-get "
+        "update. Then remove every driver package, let apt repair the rest, and install the distribution's driver "
+        "again. Until then, the screen may only have a basic resolution; packages that need the driver are "
+        "removed, too.",
         "purge-blocked",
         "reboot",
     )
