@@ -102,11 +102,12 @@ def _plain(environment: Environment, library: Version | None) -> Remedy:
     asks = _BY_OTHERS if managed_by(environment, "no-root") else ""
     given = remedy(
         environment,
-        f"{asks}Usually, an update brought new libraries while the old module stayed loaded: a reboot loads that. "
-        f"To do it without a reboot, {_place(environment)}, use the second command; a module that is in use needs the "
-        "programs stopped that `sudo fuser -v /dev/nvidia*` lists (a desktop is one of them: then reboot). Only if the "
-        f"first command prints another version than {library or 'that of the libraries'}, this does not help: rebuild "
-        f"or reinstall the driver's module and libraries at one version, then reboot.{_HELD if unasked else ''}",
+        f"{asks}Usually, an update brought new libraries while the old module stayed loaded: a reboot loads the new "
+        f"module. To do it without a reboot, {_place(environment)}, use the second command; a module that is in use "
+        "needs the programs stopped that `sudo fuser -v /dev/nvidia*` lists (a desktop is one of them: then reboot). "
+        f"Only if the first command prints another version than {library or 'that of the libraries'}, this does not "
+        f"help: rebuild or reinstall the driver's module and libraries at one version, then "
+        f"reboot.{_HELD if unasked else ''}",
         "module-on-disk",
         "reload-module",
         *(("hold",) if unasked else ()),
