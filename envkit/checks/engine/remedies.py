@@ -123,6 +123,7 @@ _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variab
 _AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
+WITHOUT_PLANS = frozenset(("arch", "void"))  # families for which commands are here, and no installation is planned
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
 _TOOLS = {  # package managers and packages that only one family of distributions has
     "pacman": "arch",
