@@ -272,8 +272,8 @@ def test_the_cache_is_emptied_only_where_a_file_is_wrong() -> None:
 
 
 def test_the_log_of_a_build_is_the_one_that_the_text_names() -> None:
-    text = (REPORTS / "batch-21/b21-04.txt").read_text("utf-8")
-    assert "/var/lib/dkms/nvidia-current/535.161.08/build/make.log" in remedy_of(text, "dkms-build-failed").commands[0]
+    text = (REPORTS / "batch-25/b25-23.txt").read_text("utf-8")
+    assert "/var/lib/dkms/nvidia/560.35.03/build/make.log" in remedy_of(text, "dkms-build-failed").commands[0]
 
 
 def test_podman_without_cdi_gets_the_gpu_by_its_hook() -> None:

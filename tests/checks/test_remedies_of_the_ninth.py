@@ -85,7 +85,7 @@ _SHM = "NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12 to 9637892 bytes, e
         (  # the newest release that the table has: nothing newer is known
             _FAILED.format("7.2.0", "595.58.03"),
             "dkms-build-failed",
-            ["the newest release"],
+            ["newest release"],
             ["or newer, which is built"],
         ),
         (  # the last branch for its GPUs

@@ -149,7 +149,7 @@ def test_prebuilt_modules_are_not_built() -> None:
 
 def test_the_compiler_of_the_kernel_builds_its_module() -> None:
     text = (REPORTS / "batch-1" / "b1-01.txt").read_text()
-    assert "sudo CC=gcc-12 dkms autoinstall -k $(uname -r)" in told(text, "dkms-build-failed").commands
+    assert "sudo CC=gcc-12 dpkg --configure -a" in told(text, "dkms-build-failed").commands
 
 
 def test_a_driver_of_the_installer_is_not_mixed_with_packages() -> None:

@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
 from envkit.checks.engine.managers import appliance
 from envkit.checks.engine.messages import named
-from envkit.checks.engine.remedies import families, on_windows, steps
+from envkit.checks.engine.remedies import WITHOUT_PLANS, families, on_windows, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs, judged
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, Message
@@ -117,7 +117,8 @@ def _python_of(environment: Environment) -> list[Word]:
 
 def toolkit_at_home(environment: Environment, version: Version) -> tuple[Command, ...]:
     """NVIDIA's installer into the home directory, on a distribution that no plan is made for; none on others."""
-    if not environment.system.os.known or families(environment) or appliance(environment):
+    planned = not WITHOUT_PLANS.issuperset(families(environment))
+    if not environment.system.os.known or planned or appliance(environment):
         return ()
     rows = [row for row in read(Runfile) if row.kind == "toolkit" and row.architecture == "x86_64"]
     row = max(

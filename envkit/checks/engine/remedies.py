@@ -67,6 +67,10 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "suse": ("suse",),
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
+    "arch": ("arch",),
+    "cachyos": ("arch",),
+    "endeavouros": ("arch",),
+    "void": ("void",),
 }
 _KERNELS = {
     ".amzn2023": "amzn2023",
@@ -75,6 +79,12 @@ _KERNELS = {
     ".el": "rhel",
     ".fc": "fedora",
     "-pve": "debian",
+    "-arch": "arch",
+    "+deb": "debian",
+    "-zen": "arch",
+    "cachyos": "arch",
+    "-7605": "pop",
+    "-7606": "pop",
 }  # what kernels are called, and whose they are
 _FOREIGN = regex(r"-arch\d|MANJARO|\domv\b|-gentoo|-zen\d|cachyos|\.mga\d|-artix|-lts$|_1$|-solus|-clear|-slackware")
 _OTHER_PACKAGES = "other-packages"  # than those whose commands are here
@@ -113,7 +123,15 @@ _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variab
 _AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
+WITHOUT_PLANS = frozenset(("arch", "void"))  # families for which commands are here, and no installation is planned
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
+_TOOLS = {  # package managers and packages that only one family of distributions has
+    "pacman": "arch",
+    "xbps": "void",
+    "zypper": "suse",
+    "mint": "linuxmint",
+    "ubuntu-packages": "ubuntu",
+}
 _LABELS = {
     "ubuntu": "Ubuntu",
     "debian": "Ubuntu and Debian",
@@ -161,7 +179,8 @@ def families(environment: Environment) -> tuple[str, ...]:
     if not environment.system.os.known:
         if environment.system.machine_kind.value is MachineKind.JETSON:
             return _LIKE["ubuntu"]  # of which its system is made
-        return _of_kernel(environment.system.kernel.value or "")
+        own = families_of_kernel(environment.system.kernel.value or "")
+        return own or next((_LIKE[word] for tool, word in _TOOLS.items() if tool in managers(environment)), ())
     release = environment.system.os.get()
     if release.id == "ubuntu":
         return _LIKE["ubuntu"]
@@ -171,7 +190,7 @@ def families(environment: Environment) -> tuple[str, ...]:
     return next((_LIKE[word] for word in (release.id, *release.id_like) if word in _LIKE), ())
 
 
-def _of_kernel(kernel: str) -> tuple[str, ...]:
+def families_of_kernel(kernel: str) -> tuple[str, ...]:
     """The families that the name of a kernel gives away."""
     return next((_LIKE[word] for sign, word in _KERNELS.items() if sign in kernel), ())
 
@@ -217,6 +236,11 @@ def steps(environment: Environment, action: str, **values: object) -> tuple[Comm
     return _filled(known[family], values) if family else ()
 
 
+def steps_for(family: str, action: str, **values: object) -> tuple[Command, ...]:
+    """The commands of `action` for a family that is certain; none where it has none."""
+    return _filled(_templates()[action].get(family, []), values)
+
+
 def _likely(environment: Environment) -> tuple[str, ...]:
     """Whose commands to give where the text does not tell the distribution."""
     return next((_LIKE[sign] for name, sign in _SIGNS.items() if name in managers(environment)), _MOST_FREQUENT)
@@ -245,6 +269,8 @@ def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     if hosted or _known(environment) or appliance(environment) or _of_others(environment):
         return ""
     given = {_family(environment, action) for action in actions}
+    if managed_by(environment, "apt"):
+        given.discard("debian")  # the text shows that they fit
     labels = [label for family, label in _LABELS.items() if family in given]
     return (
         f" These commands are for {labels[0]}. On another distribution, add the output of `cat /etc/os-release` to the "

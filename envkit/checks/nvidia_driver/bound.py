@@ -14,7 +14,7 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import complained, message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import families, remedy
 from envkit.checks.gpu.gpus import SeenGpu, reserved_for_vms, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, PciGpu
@@ -93,14 +93,29 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise "
-        "there would be no display driver. If it finds no module, skip the rest and install the driver (on Ubuntu: "
-        "sudo ubuntu-drivers install), whose packages block nouveau. To undo it, remove the file that it writes.",
+        f"there would be no display driver. If it finds no module, skip the rest and install the driver "
+        f"({_how_installed(environment)}), whose packages block nouveau. To undo it, remove the file that it writes.",
         "block-nouveau",
         "initramfs",
         "reboot",
     )
 
 
+def _how_installed(environment: Environment) -> str:
+    """The command of the distribution, or of each where the text names none."""
+    return next(
+        (words for family, words in _INSTALLED.items() if family in families(environment)),
+        "on Ubuntu: sudo ubuntu-drivers install; on Fedora, with RPM Fusion: sudo dnf install akmod-nvidia",
+    )
+
+
+_INSTALLED = {
+    "ubuntu": "sudo ubuntu-drivers install",
+    "debian": "sudo apt-get install nvidia-driver, from the sections contrib and non-free",
+    "fedora": "with RPM Fusion: sudo dnf install akmod-nvidia, then wait until modinfo -F version nvidia "
+    "prints a version",
+    "arch": "sudo pacman -S nvidia-open",
+}
 _NOUVEAU = Fault(
     "nouveau-loaded",
     "nouveau is bound to the GPU instead of NVIDIA's driver",

@@ -33,7 +33,6 @@ _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loade
 
 
 _BOTH = 2  # neither the module nor its device file is there
-
 _BEFORE_DOCKER = (
     "Docker starts its containers at boot before anything has created the device files. Let Docker's own service "
     "create them first, at every boot (the file adds one line to it and changes nothing else; to undo it, delete the "
@@ -51,6 +50,8 @@ def _create_nodes(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, "device-nodes-missing", "detail-at-boot"):
         return remedy(environment, _BEFORE_DOCKER, "device-nodes-before-docker")
+    if appliance(environment) == "nixos":
+        return _load_uvm(environment, matrix)
     return remedy(environment, "Create the device files now and at every boot.", "device-nodes")
 
 
@@ -82,8 +83,7 @@ def _load_uvm(environment: Environment, matrix: Matrix) -> Remedy:
     if appliance(environment) == "nixos":
         return Remedy(
             "Load the module now; to load it at every boot, add this line to configuration.nix and rebuild: "
-            "boot.kernelModules = [ "
-            '"nvidia-uvm" ];',
+            'boot.kernelModules = [ "nvidia-uvm" ];',
             (fixed("sudo modprobe nvidia_uvm"), fixed("sudo nixos-rebuild switch")),
         )
     if seen(environment, "uvm-module-not-loaded", "told-hmm"):

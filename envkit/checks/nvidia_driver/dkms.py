@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.base.sentences import series
 from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.findings import Evidence, Remedy
@@ -45,27 +44,11 @@ def kernels_with_module(environment: Environment) -> set[str] | None:
 
 
 def from_the_log(environment: Environment, matrix: Matrix) -> str:
-    """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
-    failing = _failing(environment)
-    ended = last_for(failing, matrix)
-    if failing and not ended and is_legacy(failing, matrix):
-        return (
-            f"{failing} is the last branch for GPUs of this age: no newer driver supports them. Boot the previous "
-            "kernel, for which the module was built (it is still in the boot menu), and keep it; or install a package "
-            "of this driver that is patched for the newer kernel, once the distribution has one."
-        )
-    if own := own_kernel(environment):
-        return own
-    if not ended:
-        return _unknown_cause(environment)
-    return (
-        "Boot the previous kernel, for which the module was built, and keep using it, or use a package of this "
-        f"driver that is patched for newer kernels. {failing} is the last branch for {series(ended)} GPUs: no "
-        "newer driver supports them. If the GPU is newer than that, install a newer branch instead."
-    )
+    """What to try where nobody knows why the build fails."""
+    return own_kernel(environment) or _unknown_cause(environment, matrix)
 
 
-def _unknown_cause(environment: Environment) -> str:
+def _unknown_cause(environment: Environment, matrix: Matrix) -> str:
     """The order of what is worth trying: it costs least to boot the kernel that worked."""
     kernel = failing_kernel(environment)
     if seen(environment, "dkms-build-failed", "detail-vgpu", "detail-vgpu-merged"):
@@ -76,11 +59,19 @@ def _unknown_cause(environment: Environment) -> str:
             "Otherwise, use a newer vGPU release, or a patch that names this kernel. The log has the compiler's error."
         )
     return (
-        f"Most often, the driver is older than the kernel{f' ({kernel})' if kernel else ''}. "
-        f"{back_to_kernel(environment)}Then install the newest release of the driver that the distribution has, and "
-        "try the new kernel again: dkms status must report 'installed' for it. Only if the log says that the compiler "
-        "differs from the kernel's, install that compiler instead."
+        f"Most often, the driver is older than the kernel{f' ({kernel})' if kernel else ''}: install its newest "
+        f"release{_last_release(environment, matrix)}, and try the new kernel again: dkms status must report "
+        f"'installed' for it. {back_to_kernel(environment)} Only if the log says that the compiler differs from the "
+        "kernel's, install that compiler instead."
     )
+
+
+def _last_release(environment: Environment, matrix: Matrix) -> str:
+    """Which release that is, for who has to stay with the branch."""
+    branch = matrix.driver_branch(_failing(environment))
+    if branch is None or branch.last_version is None:
+        return ""
+    return f" (the last one of branch {branch.branch} is {branch.last_version})"
 
 
 def _failing(environment: Environment) -> int:
@@ -117,13 +108,20 @@ def by_its_error(environment: Environment, matrix: Matrix) -> Remedy | None:
     )
 
 
+_MIRRORED = (
+    " Your values take the driver's image from a registry of your own: copy that tag there first (its name ends in the "
+    "node's system, such as -centos8 or -ubuntu22.04)."
+)
+
+
 def by_operator(environment: Environment, matrix: Matrix) -> Remedy:
     """Another release of the driver in the GPU operator's own container."""
     return remedy(
         environment,
         "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator to a "
         "newer release of the branch that has a driver image for the node's operating system (here the last one of the "
-        "branch that envkit knows; the tags of nvcr.io/nvidia/driver list them).",
+        "branch that envkit knows; the tags of nvcr.io/nvidia/driver list them)."
+        f"{_MIRRORED if seen(environment, 'dkms-build-failed', 'detail-own-registry') else ''}",
         "operator-driver",
         version=_last_of_branch(environment, matrix),
     )

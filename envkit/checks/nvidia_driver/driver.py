@@ -16,6 +16,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, cuda_works, has_library, loaded, mismatch
+from envkit.checks.nvidia_driver.module_absent import not_loaded
 from envkit.model import Environment
 from envkit.model.observed import is_told
 
@@ -65,6 +66,8 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
             "--nv. If nvidia-smi also fails on the host, the driver is missing there.",
             (fixed("singularity exec --nv IMAGE nvidia-smi"),),
         )
+    if "gke" in managers(environment):
+        return _ON_GKE
     return remedy(
         environment,
         "Install the distribution's driver. If this machine already uses NVIDIA's repository or its .run installer, "
@@ -73,6 +76,20 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_ON_GKE = Remedy(
+    "GKE installs the driver on its nodes, but this node pool was made without that. For pools that you create, use "
+    "--accelerator type=TYPE,count=1,gpu-driver-version=latest. For nodes that exist or that auto-provisioning makes, "
+    "deploy Google's installer once, as below (Container-Optimized OS; for Ubuntu nodes, the manifest is "
+    "nvidia-driver-installer/ubuntu/daemonset-preloaded.yaml of the same repository): its pods install the driver on "
+    "each GPU node, and the device plugin then registers the GPUs.",
+    (
+        fixed(
+            "kubectl apply -f https://raw.githubusercontent.com/GoogleCloudPlatform/container-engine-accelerators/"
+            "master/nvidia-driver-installer/cos/daemonset-preloaded.yaml"
+        ),
+        fixed("kubectl -n kube-system get pods -l k8s-app=nvidia-driver-installer"),
+    ),
+)
 _OF_THE_GUEST = Remedy(
     "The file with vgpu-kvm in its name is the host driver, which does not include CUDA. In the virtual machine, "
     "remove it and install the guest driver (the file whose name ends in -grid.run) of the same vGPU release. Do not "
@@ -119,12 +136,7 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "driver-module-not-loaded", "no-such-device"):
         first = seen(environment, "driver-module-not-loaded", "detail-first-chips")
         return remedy(environment, _OF_340 if first else _REFUSED_ALL, "module-log")
-    return remedy(
-        environment,
-        "Load the module; if that fails, read the kernel's message before you reinstall the driver.",
-        "load-module",
-        "module-log",
-    )
+    return not_loaded(environment)
 
 
 _REFUSED_ALL = (

@@ -18,7 +18,8 @@ from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
-from envkit.checks.nvidia_driver.of_release import of_release
+from envkit.checks.nvidia_driver.of_release import of_release, on_nixos
+from envkit.checks.nvidia_driver.outgrown import is_legacy
 from envkit.checks.nvidia_driver.proprietary import proprietary_flavor
 from envkit.checks.nvidia_driver.vgpu_guest import OF_GUEST, of_vgpu_guest
 from envkit.compat.module_flavors import flavors_of
@@ -33,6 +34,10 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU 
 
 
 _LEGACY = "legacy"
+_FOR_CUDA = (
+    " No current framework runs on a card of that age, with any driver: for CUDA, use a newer one (envkit recommend "
+    "lists them) or the processor."
+)
 _ASSUMED = "ubuntu"  # whose commands are given where the text does not tell the distribution
 
 
@@ -45,23 +50,32 @@ def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
+    renamed = number_named(seen(environment, "driver-dropped-gpu", "detail-transitional"), "branch")
+    if renamed == branch:
+        advice = (
+            f"nvidia-driver-{branch} of this distribution is only a transitional package, which installs a newer "
+            f"branch; the packages of branch {branch} itself are those whose names end in -server. They remove "
+            f"the newer ones."
+        )
+        return remedy(environment, advice, "driver-server", branch=branch)
     if needs_open(environment, matrix):
         advice = f"Install driver branch {branch} or newer with the open kernel module."
         return remedy(environment, advice, "driver-open", branch=branch)
     if words := of_release(managers(environment), branch):
         return Remedy(words)
-    nixos = f" On NixOS: hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.legacy_{branch};"
-    where = nixos if "nixos" in managers(environment) else ""
-    words = f"Install driver branch {branch} and hold it.{where}"
+    if "nixos" in managers(environment):
+        return on_nixos(branch)
+    words = f"Install driver branch {branch} and hold it."
     rows = {row.family: row for row in read(DriverPackage) if row.branch == branch}
     own = rows.get(next(iter(families(environment)), _ASSUMED))
     if (own or rows.get(_ASSUMED)) is None:
         return remedy(environment, words, "driver-branch", branch=branch)
     if (own or rows[_ASSUMED]).kind == _LEGACY:
         words = (
-            f"Install driver branch {branch}.{where} Only releases of distributions that are as old as it package it "
+            f"Install driver branch {branch}. Only releases of distributions that are as old as it package it "
             "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
             "display, or use a newer card."
+            f"{_FOR_CUDA if is_legacy(branch, matrix) else ''}"
         )
     return remedy(environment, words, "driver-package", name=own.package if own is not None else None)
 
@@ -121,7 +135,10 @@ def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
     if "azure" in managers(environment):
         return Remedy(
             "Azure's NV and NVads sizes provide part of a GPU (vGPU) and need the GRID driver that matches Azure's "
-            "hosts: remove the current driver, and have Azure's extension install the GRID driver.",
+            "hosts. First remove the current driver in the virtual machine (packages: sudo apt-get purge -y "
+            "'nvidia-*' 'libnvidia-*' 'cuda-drivers*' or sudo dnf remove 'nvidia-*' 'cuda-drivers*'; a .run file: sudo "
+            "nvidia-uninstall), and restart it. Then have Azure's extension install the GRID driver, with the names of "
+            "yours; nvidia-smi shows the card after that.",
             (_GRID,),
         )
     return Remedy(_ACCEPTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.command import PATH, Command, run
+from envkit.checks.engine.command import NAME, PATH, SAFE_WORD, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, said, seen
 from envkit.model import Environment
@@ -28,9 +28,38 @@ def of_another_module(environment: Environment, until_then: str) -> Remedy | Non
     match = _BUILD.search(said(environment, "dkms-build-failed"))
     if match is None or match["module"].startswith("nvidia"):
         return None
+    name, works = match["module"], _older(environment, match["module"])
+    then = f" Until then, boot {works}, for which it is built." if works else " Until then, boot the previous kernel."
+    if include := _include(environment, then):
+        return include
     return Remedy(
-        f"The module {match['module']} is not NVIDIA's, so a different driver does not help: install a release of "
-        "that module that supports this kernel, or fix the error at the end of its build log; then run dkms install "
-        f"again. Until then, boot the previous kernel.{until_then}",
+        f"The module {name} is not NVIDIA's, so a different driver does not help: install a release of that module "
+        "that supports this kernel, or fix the error at the end of its build log; then run dkms install again."
+        f"{then}{until_then}",
         _end_of(f"{match[0]}build/make.log"),
+    )
+
+
+def _older(environment: Environment, module: str) -> str:
+    """The kernel for which DKMS has built that module, '' for none."""
+    entries = environment.kernel.dkms.get() if environment.kernel.dkms.known else ()
+    return next((entry.kernel for entry in entries if entry.module == module and entry.state == "installed"), "")
+
+
+def _include(environment: Environment, then: str) -> Remedy | None:
+    """The remedy where a source file only lacks an include, which other headers of the kernel used to bring."""
+    lines = seen(environment, "dkms-build-failed", "detail-vmalloc")
+    if not lines:
+        return None
+    module, release, file = (lines[0].values[name] for name in ("module", "release", "file"))
+    kernel = named(seen(environment, "dkms-build-failed"), "kernel")
+    source = f"{module}/{release}"
+    return Remedy(
+        f"The module {module} is not NVIDIA's, so a different driver does not help. Its source {file} calls functions "
+        "of linux/vmalloc.h, which other headers of older kernels included: add the include, and build again. If the "
+        f"compiler then names another file, repeat this for it.{then}",
+        (
+            run("sudo", "sed", "-i", "1i #include <linux/vmalloc.h>", PATH(f"/usr/src/{module}-{release}/{file}")),
+            run("sudo", "dkms", "install", SAFE_WORD(source), *(("-k", NAME(kernel)) if kernel else ())),
+        ),
     )

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.managers import appliance
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.nvidia_driver.reload import OSTREE
 from envkit.checks.nvidia_driver.xid import all_back, log_unread
 from envkit.model import Environment
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 
 def _reinstall(environment: Environment, matrix: Matrix) -> Remedy:
+    if appliance(environment) == "ostree":
+        return OSTREE
     version = named(seen(environment, "gsp-firmware-missing"), "version")
     if version is None:
         return Remedy("Reinstall the driver, with all of its packages, and reboot.")

@@ -46,6 +46,13 @@ def _host_libraries_first(environment: Environment) -> Remedy:
 def _without_those_of_nix(environment: Environment) -> Remedy:
     """The same for a flake, a shell or a package of nixpkgs that was built with a driver of its own."""
     module = environment.driver.kernel_module.value
+    if seen(environment, _MISMATCH, "detail-nix-env"):
+        return Remedy(
+            "nvidia-smi and its libraries come from a driver package in a Nix profile, which stays at its version when "
+            "the system's driver changes; rebooting does not help. Remove it from the profile (the second command is "
+            f"for root's profile); the system's own nvidia-smi{f' of {module}' if module else ''} is found after that.",
+            (fixed("nix-env -e nvidia-x11"), fixed("sudo -i nix-env -e nvidia-x11"), fixed("bash -lc nvidia-smi")),
+        )
     return Remedy(
         "First run nvidia-smi outside the Nix environment. If it fails there, too, the driver was probably updated: "
         "reboot. If it works there, only Nix programs are affected: they bring their own driver libraries, whose "
@@ -55,6 +62,21 @@ def _without_those_of_nix(environment: Environment) -> Remedy:
         f"nix-gl-host). On NixOS, the driver libraries are in {_OF_NIXOS}. To test, run these commands in the same "
         "shell:",
         (export("LD_LIBRARY_PATH", PATH(_OF_NIXOS)), fixed("nvidia-smi")),
+    )
+
+
+def _without_package_of_image(package: str) -> Remedy:
+    """The same for a step of a Dockerfile whose package depends on the driver's libraries."""
+    return Remedy(
+        f"The kernel module is the host's and works; {package}, which the Dockerfile installs, brings driver libraries "
+        "of another version into the image. Rebooting or reinstalling on the host does not help. Take that package out "
+        "of the Dockerfile, as well as lines that remove libnvidia-* packages, and build the image again: Docker's "
+        "NVIDIA runtime then provides the host's own libraries. For OpenCL headers and linking, ocl-icd-opencl-dev is "
+        "enough; for CUDA, cuda-toolkit packages contain no driver.",
+        (
+            run("docker", "build", "--no-cache", "-t", "IMAGE", "."),
+            run("docker", "run", "--rm", "--gpus", "all", "IMAGE", "nvidia-smi"),
+        ),
     )
 
 
@@ -72,6 +94,8 @@ def not_of_the_system(environment: Environment) -> Remedy | None:
         return _host_libraries_first(environment)
     if seen(environment, _MISMATCH, "detail-in-container", "detail-in-container-chinese"):
         return remedy(environment, _OWN_OF_CONTAINER, "purge-in-container")
+    if package := named(seen(environment, _MISMATCH, "detail-image-step"), "package"):
+        return _without_package_of_image(package)
     if seen(environment, _MISMATCH, "detail-nix"):
         return _without_those_of_nix(environment)
     if not driver_lives_elsewhere(environment):

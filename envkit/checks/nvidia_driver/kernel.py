@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -15,8 +14,9 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import families, remedy
 from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.build_place import by_place
 from envkit.checks.nvidia_driver.dkms import (
     BACKPORTS,
     begun,
@@ -32,16 +32,20 @@ from envkit.checks.nvidia_driver.dkms import (
 )
 from envkit.checks.nvidia_driver.driver_container import title_in_container
 from envkit.checks.nvidia_driver.driver_state import loaded
+from envkit.checks.nvidia_driver.ended_branch import of_ended_branch
 from envkit.checks.nvidia_driver.foreign_module import build_log, of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import (
+    by_script,
     debian_flavor,
     dkms_off,
     newer_kernel,
     not_rebooted,
     of_akmods,
     of_installer,
+    registered_again,
 )
 from envkit.checks.nvidia_driver.outgrown import fitting_kernel, outgrown
+from envkit.checks.nvidia_driver.own_compiler import by_compiler
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -72,7 +76,8 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     older, flavor = _older_kernel(environment), _prebuilt(environment)
     if own := not_rebooted(environment) or of_akmods(environment, older) or dkms_off(environment, older):
         return own
-    if by_installer := of_installer(environment, older):
+    by_installer = of_installer(environment, older) or by_script(environment, older)
+    if by_installer or (by_installer := registered_again(environment, older)):
         return by_installer
     if flavor:
         advice = (
@@ -83,7 +88,10 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     follow = debian_flavor(environment)
     words = " The last command also installs the headers of future kernels, so that this does not happen again."
     lasting = words if follow else ""
-    advice = f"Build the module for the running kernel.{older}{lasting}"
+    advice = (
+        f"Build the module for the running kernel. If that fails, add the end of the make.log that it names to the "
+        f"input, and run envkit again.{older}{lasting}"
+    )
     return remedy(environment, advice, "kernel-headers", "build-module", "headers-follow", flavor=follow)
 
 
@@ -99,10 +107,16 @@ def _headers(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, _OPERATOR, "restart-driver-pods")
     if given := newer_kernel(environment, _older_kernel(environment)):
         return given
+    rolling = {"arch": "sudo pacman -Syu", "void": "sudo xbps-install -Su"}.get(next(iter(families(environment)), ""))
+    together = (
+        f"upgrade the whole system ({rolling})"
+        if rolling
+        else "upgrade kernel and headers together by their metapackages (Debian: linux-image-amd64 "
+        "linux-headers-amd64; Ubuntu: linux-generic)"
+    )
     advice = (
-        "Install the headers of the running kernel and build the module. If the archive no longer has them, upgrade "
-        "kernel and headers together by their metapackages (Debian: linux-image-amd64 linux-headers-amd64; Ubuntu: "
-        f"linux-generic) and reboot.{_older_kernel(environment)}"
+        "Install the headers of the running kernel and build the module. If the archive no longer has them, "
+        f"{together} and reboot.{_older_kernel(environment)}"
     )
     return remedy(environment, advice, "kernel-headers", "build-module")
 
@@ -112,13 +126,10 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     GPU."""
     if "gpu-operator" in managers(environment):
         return by_operator(environment, matrix)
-    older, wanted = _older_kernel(environment), environment.kernel.compiler.value
-    own, foreign = default_gcc(environment), of_another_module(environment, older)
-    if given := foreign or other_kernel(environment):
+    older = _older_kernel(environment)
+    given = of_another_module(environment, older) or by_place(environment) or other_kernel(environment)
+    if given or (given := by_compiler(environment, older)):
         return given
-    if wanted is not None and (own is None or wanted.major != own.version.major):
-        advice = f"Build with GCC {wanted.major}, which the kernel was built with.{older}"
-        return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
     branch = newer_branch(environment, matrix)
     if branch and of_backports(environment):
         return remedy(environment, f"{BACKPORTS}{older}", "driver-backports")
@@ -128,7 +139,7 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This driver branch does not support this kernel. Install branch {branch}, which supports it.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    if given := by_its_error(environment, matrix):
+    if given := by_its_error(environment, matrix) or of_ended_branch(environment, matrix):
         return given
     words = from_the_log(environment, matrix)
     named_there = bool(fitting_kernel(environment))

@@ -81,6 +81,15 @@ def of_akmods(environment: Environment, older: str) -> Remedy | None:
         environment, "module-missing-for-running-kernel", "detail-akmod"
     ):
         return None
+    if seen(environment, "module-missing-for-running-kernel", "detail-weak-updates"):
+        return remedy(
+            environment,
+            "The module that modprobe finds is one of DKMS for an older kernel, left in weak-updates; akmods builds "
+            "yours, and the two get in each other's way. Remove DKMS and what it left, then let akmods build the "
+            f"module for the running kernel.{older}",
+            "without-dkms",
+            "akmods-build",
+        )
     return remedy(
         environment,
         f"Let akmods, which builds the driver's module here, build it for the running kernel. If dkms is installed, "
@@ -114,3 +123,32 @@ def of_installer(environment: Environment, older: str) -> Remedy | None:
 
 
 _UNTIL_THEN = " Until then, you can boot the kernel that has the module."
+
+
+def by_script(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where a script installed the driver for one kernel, without DKMS."""
+    if not seen(environment, "module-missing-for-running-kernel", "detail-script", "detail-script-abroad"):
+        return None
+    return remedy(
+        environment,
+        "The script built the module only for the kernel of that time, so each new kernel, which a restart boots, has "
+        "none. Install DKMS, the compiler, and the headers first, then run the script again in the running kernel: "
+        "NVIDIA's installer then registers its module with DKMS (if the script has an option for DKMS, use it; the "
+        "installer's own is --dkms). dkms status must list the driver as installed; later kernels then get their "
+        f"module by themselves.{older or _UNTIL_THEN}",
+        "dkms-tools",
+        "dkms-listed",
+    )
+
+
+def registered_again(environment: Environment, older: str) -> Remedy | None:
+    """The remedy where DKMS lists nothing at all: what it does not know, it does not build."""
+    if not seen(environment, "module-missing-for-running-kernel", "detail-dkms-empty"):
+        return None
+    return remedy(
+        environment,
+        "DKMS lists no module, although the driver's sources are installed: the update of its package removed what it "
+        "had built. Register and build it again for the running kernel. If a later update of that package removes it "
+        f"once more, repeat this, and report it to the repository that provides the package.{older}",
+        "dkms-register",
+    )

@@ -17,6 +17,7 @@ from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.compat_images import newer_than_the_driver
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
+from envkit.checks.nvidia_driver.newer_driver import newest_kept
 from envkit.model import DriverLibrary, Environment
 
 if TYPE_CHECKING:
@@ -75,9 +76,12 @@ def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
     if in_image(environment):
         return remedy(
             environment,
-            "The image contains a cuda-compat package that this GPU cannot use. Build an image without it, and use "
-            "that one. Or install a driver branch on the host that supports the image's CUDA, or use the last image "
-            "release that worked.",
+            "The image's CUDA is newer than the host's driver, and its cuda-compat package, which is to make up for "
+            "that, only works on data-center GPUs. The lasting fix is a newer driver on the host: branch "
+            f"{newest_kept(environment, matrix)} (Ubuntu: sudo apt-get install nvidia-driver-"
+            f"{newest_kept(environment, matrix)}, then a reboot); the image then works as it is. If you cannot change "
+            "the host, build an image without that package, as below, and start that one: with a driver of the same "
+            "CUDA major version, programs usually run. Otherwise, use the last image release that worked.",
             "image-without-compat",
         )
     return _NO_COMPAT(environment, matrix)
@@ -92,6 +96,16 @@ _OTHER_COPY = _off_the_path(
 def _one_libcuda(environment: Environment, matrix: Matrix) -> Remedy:
     """Where an image's own variable puts the libcuda of cuda-compat first, its Dockerfile is what to change."""
     folder = named(seen(environment, "driver-lib-mismatch-803", "detail-compat-first"), "folder")
+    listed = named(seen(environment, "driver-lib-mismatch-803", "detail-compat-listed"), "folder")
+    if folder is None and listed and in_image(environment):
+        return Remedy(
+            f"The image's loader finds {listed}/libcuda.so.1 first, which is of another release than the host's "
+            "driver, although the host's newer libcuda is there as well; nothing has to change on the host. Let the "
+            "host's come first: set this variable for the container (docker run -e, environment of a compose file, env "
+            "of a pod or of the model's deployment). For good, remove the file of /etc/ld.so.conf.d that lists the "
+            "compat folder, in a RUN instruction of an image that is made from this one.",
+            steps(environment, "host-libcuda-first"),
+        )
     if folder is None:
         return _OTHER_COPY(environment, matrix)
     return remedy(

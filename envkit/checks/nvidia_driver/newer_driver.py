@@ -45,6 +45,14 @@ def branch_for(environment: Environment, matrix: Matrix, cuda: Version | None) -
     return fitting[-1] if cuda is None else fitting[0]
 
 
+def newest_kept(environment: Environment, matrix: Matrix) -> int:
+    """The newest branch with long support that drives every GPU that was seen."""
+    families = {model.family for gpu in seen_gpus(environment, matrix) for model in gpu.models}
+    return max(
+        row.branch for row in matrix.driver_branches if row.kind in _LONG and families <= {*(row.families or ())}
+    )
+
+
 def _packaged(
     environment: Environment, matrix: Matrix, branch: DriverBranch, cuda: Version | None, *, exact: bool
 ) -> DriverBranch | None:

@@ -27,7 +27,8 @@ from envkit.checks.nvidia_driver.driver_state import (
     smi_answered,
 )
 from envkit.checks.nvidia_driver.packages import by_runfile
-from envkit.checks.nvidia_driver.same_version import on_disk, same_version, user_space
+from envkit.checks.nvidia_driver.reload import on_disk
+from envkit.checks.nvidia_driver.same_version import same_version, user_space
 from envkit.model import Environment, MachineKind, Problem
 
 if TYPE_CHECKING:
@@ -38,6 +39,21 @@ _COUNTERS_OF_CLUSTER = (
     "that partition (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then a reload of the "
     "module or a reboot), and send them the message with the name of the node. Until then, profile where it is "
     "allowed (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0), or use nsys profile, without counters."
+)
+_COUNTERS_OF_OPERATOR = Remedy(
+    "The GPU operator's driver container loads the module, so the option belongs into the operator, not onto the node: "
+    "give it as a config map. The last command makes the operator restart its driver pods with it, which evicts the "
+    "pods that use GPUs: run it when the nodes may be drained. In a pod, the profiler then needs no root.",
+    (
+        fixed(
+            "kubectl -n gpu-operator create configmap kernel-module-params "
+            "--from-literal=nvidia.conf=NVreg_RestrictProfilingToAdminUsers=0"
+        ),
+        fixed(
+            "kubectl patch clusterpolicies.nvidia.com/cluster-policy --type=merge -p "
+            '\'{"spec": {"driver": {"kernelModuleConfig": {"name": "kernel-module-params"}}}}\''
+        ),
+    ),
 )
 _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed", "rm-init-adapter-failed")
 
@@ -97,6 +113,8 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
 def _counters(environment: Environment, matrix: Matrix) -> Remedy:
     if managed_by(environment, "no-root", *QUEUES):
         return Remedy(_COUNTERS_OF_CLUSTER)
+    if managed_by(environment, "gpu-operator"):
+        return _COUNTERS_OF_OPERATOR
     own = not appliance(environment)  # elsewhere, how the node makes its initramfs is the system's own affair
     summary = (
         "Run the profiler as root, without a reboot: `sudo ncu` or `sudo nsys` with its full path. If you want all "

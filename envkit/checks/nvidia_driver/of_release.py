@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Remedy
+
 _UNRAID = (
     "Branch {branch} is the last one for this GPU. On Unraid, the Nvidia-Driver plugin has the driver, built for the "
     "kernel of the Unraid release: select a version of branch {branch} on its page, and restart the server. If its "
@@ -28,3 +31,15 @@ def of_release(managers: Iterable[str], branch: int) -> str:
     """What to do on the first of these that is such a system; '' where none is."""
     words = next((_OF_IMAGES[name] for name in managers if name in _OF_IMAGES), "")
     return words.format(branch=branch)
+
+
+def on_nixos(branch: int) -> Remedy:
+    """By the configuration, which names the driver."""
+    return Remedy(
+        f"Branch {branch} is the last one for this GPU. Set these two lines in configuration.nix (in place of other "
+        f"values of the same options): hardware.nvidia.package = "
+        f"config.boot.kernelPackages.nvidiaPackages.legacy_{branch}; and hardware.nvidia.open = false; then rebuild "
+        "and reboot. If the driver does not build for your kernel, take NixOS's default one (boot.kernelPackages = "
+        "pkgs.linuxPackages;). nvidia-smi then shows the card.",
+        (fixed("sudo nixos-rebuild boot"), fixed("sudo reboot")),
+    )

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.command import Command, fixed
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import families, steps
+from envkit.checks.engine.remedies import families
 from envkit.checks.gpu.gpus import seen_gpus
-from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.foreign_module import build_log
+from envkit.checks.nvidia_driver.own_packages import from_packages
 from envkit.model import Environment
 from envkit.tables.drivers import DriverKernel
 from envkit.tables.loader import read
@@ -26,10 +25,7 @@ if TYPE_CHECKING:
 _LASTING = ("lts", "production")  # kinds of branches that distributions package
 _RELEASE = regex(r"\d{1,2}\.\d{1,2}(?:\.\d{1,3})?")
 _ID = "dkms-build-failed"
-_BY_OTHERS = (
-    " Take it from this distribution's own packages, which build the module again (Debian: nvidia-driver of backports; "
-    "Arch: sudo pacman -Syu; Void: sudo xbps-install -Su, then sudo xbps-reconfigure -f with the kernel's package)."
-)
+_FINE = ("detail-kernel-fine", "detail-kernel-before", "detail-not-with", "detail-lts-fine")
 
 
 def failing_release(environment: Environment) -> Version | None:
@@ -54,7 +50,12 @@ def failing_kernel(environment: Environment) -> str:
         named(seen(environment, _ID, "detail-for-kernel", "detail-built-for"), "kernel"),
     )
     return next(
-        (kernel for kernel in (*told, environment.system.kernel.value) if kernel and _RELEASE.match(kernel)), ""
+        (
+            kernel.rstrip(".")
+            for kernel in (*told, environment.system.kernel.value)
+            if kernel and _RELEASE.match(kernel)
+        ),
+        "",
     )
 
 
@@ -62,7 +63,7 @@ def fitting_kernel(environment: Environment) -> str:
     """The kernel for which the driver was built, as the text or DKMS tells; '' where none does."""
     entries = environment.kernel.dkms.get() if environment.kernel.dkms.known else ()
     built = [entry.kernel for entry in entries if entry.module.startswith("nvidia") and entry.state == "installed"]
-    told = named(seen(environment, _ID, "detail-kernel-fine", "detail-kernel-before", "detail-not-with"), "before")
+    told = named(seen(environment, _ID, *_FINE), "before")
     bad = failing_kernel(environment)
     return next((kernel for kernel in (told, *reversed(built)) if kernel and kernel != bad), "")
 
@@ -89,28 +90,30 @@ def outgrown(environment: Environment, matrix: Matrix) -> Remedy | None:
         if lost
         else ""
     )
-    given = _by_packages(environment, matrix, branch)
-    how = _BY_OTHERS if not given else ""
+    how, given = from_packages(environment, matrix, branch, kernel, ended=ended)
     shown = seen(environment, _ID, "conftest", "detail-interface", "source-tree", "gpl-symbol")
     needless = "; its sources do not fit it, so another compiler or a second try does not help" if shown else ""
     log = () if shown else build_log(environment)
     return Remedy(
-        f"Driver {driver} does not build for kernel {kernel}{needless}. {back_to_kernel(environment)}To keep the new "
-        "kernel, install "
+        f"Driver {driver} does not build for kernel {kernel}{needless}. To keep the new kernel, install "
         f"{row.driver} or newer, which is built for kernels up to {row.kernel}.{but}{how} Afterward, dkms status must "
-        "report 'installed' for the new kernel.",
-        (*log, *given, fixed("dkms status")),
+        f"report 'installed' for the new kernel. {back_to_kernel(environment)}",
+        (*(() if given else log), *given, fixed("dkms status")),
     )
 
 
 def back_to_kernel(environment: Environment) -> str:
     """The way that needs no other driver: the kernel that worked, by its name where the text tells it."""
     which = fitting_kernel(environment)
+    if not which and "arch" in families(environment):
+        return "Pacman has removed the previous kernel; its package is still in /var/cache/pacman/pkg."
     of_name = f"kernel {which}, for which it was built" if which else "the previous kernel, for which it was built"
-    return (
-        f"To have the GPU back at once, boot {of_name} (boot menu, Advanced options), and keep it (hold its "
-        "packages, or remove the newer one). "
-    )
+    return f"Until then, boot {of_name} (boot menu, Advanced options)."
+
+
+def last_kernel(branch: int) -> Version | None:
+    """The newest kernel for which the last release of this branch is built, as far as the table knows it."""
+    return max((row.kernel for row in read(DriverKernel) if row.driver.major == branch), default=None)
 
 
 def _release_of(kernel: str) -> Version | None:
@@ -166,10 +169,3 @@ def _for_gpus(environment: Environment, matrix: Matrix) -> list[DriverKernel]:
     shown = [{model.family for model in gpu.models} for gpu in seen_gpus(environment, matrix)]
     families_of = {row.branch: frozenset(row.families or ()) for row in matrix.driver_branches}
     return [row for row in read(DriverKernel) if all(own & families_of[row.driver.major] for own in shown)]
-
-
-def _by_packages(environment: Environment, matrix: Matrix, branch: int) -> tuple[Command, ...]:
-    """The commands of a distribution that the text shows and that has packages for single branches."""
-    if not branch or not families(environment) or managed_by(environment, "other-packages"):
-        return ()
-    return steps(environment, "driver-open" if needs_open(environment, matrix) else "driver-newer", branch=branch)

@@ -16,6 +16,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import families, remedy
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.half_upgraded import all_anew
 from envkit.checks.nvidia_driver.stale_libraries import without_package, without_stale
 from envkit.model import Environment, Message, Problem, SystemPackage
 
@@ -93,10 +94,13 @@ def _one_source(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment, _OTHER_AKMOD.format(release=told["release"]), "without-akmod", version=told["release"]
         )
+    if "rhel" not in families(environment) and seen(environment, _MIXED.id, *_BLOCKED):
+        return all_anew(environment)
     words = _BY_DNF if "rhel" in families(environment) else _BY_APT
     return remedy(environment, words, "repair-packages")
 
 
+_BLOCKED = ("unmet", "unmet-inline", "held", "overwrite", "unpack", "told-depends", "told-overwrite")  # words of apt
 _MIXED = Fault(
     "driver-repos-mixed",
     "Driver packages from several sources conflict",

@@ -17,6 +17,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.cloud_firmware import without_secure_boot
 from envkit.checks.nvidia_driver.dkms import kernels_with_module
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
+from envkit.checks.nvidia_driver.key_trusted import by_trust
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if seen(environment, "secure-boot-unsigned-module", "detail-own-image"):
         return _OF_AN_IMAGE
+    if trusted := by_trust(environment):
+        return trusted
     fedora = environment.system.os.known and environment.system.os.get().id == "fedora" and "dkms" not in names
     if "akmods" in names or fedora:
         other = "" if "akmods" in names else f" {_BY_DKMS}"

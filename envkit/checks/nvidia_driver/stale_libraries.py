@@ -7,8 +7,10 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.loader_path import folder_of
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps
 from envkit.model import Environment
+
+_ID = "driver-library-mismatch"
 
 
 def without_stale(environment: Environment, versions: dict[str, str]) -> Remedy | None:
@@ -36,7 +38,7 @@ def without_stale(environment: Environment, versions: dict[str, str]) -> Remedy 
 
 def without_package(environment: Environment) -> Remedy | None:
     """Without the package of libraries that came over NVIDIA's installer, which then puts its own files back."""
-    lines = seen(environment, "driver-library-mismatch", "detail-package")
+    lines = seen(environment, _ID, "detail-package")
     package, branch = named(lines, "package"), named(lines, "branch")
     files = environment.driver.libraries.get() if environment.driver.libraries.known else ()
     others = (file.version for file in files if file.version is not None and str(file.version.major) != branch)
@@ -54,4 +56,41 @@ def without_package(environment: Environment) -> Remedy | None:
         "runfile-again",
         name=package,
         version=module,
+    )
+
+
+def of_older_drivers(environment: Environment) -> Remedy | None:
+    """Without the files of older drivers where a listing shows them next to those of the loaded module."""
+    listed = {message.values["version"] for message in seen(environment, _ID, "detail-old-file")}
+    module = environment.driver.kernel_module.value
+    folder = named(seen(environment, _ID, "detail-folder"), "folder")
+    if module is None or folder is None or str(module) not in listed or len(listed) == 1:
+        return None
+    stale = sorted(listed - {str(module)})
+    given = [steps(environment, "drop-stale-libraries", root=folder, stale=version) for version in stale]
+    removed, after = tuple(each[0] for each in given if each), given[0][1:]
+    return Remedy(
+        f"The loaded module is {module}. Libraries of older drivers ({', '.join(stale)}) are in {folder} as well, and "
+        "ldconfig, which apt runs after each installation, pointed libcuda.so.1 and libnvidia-ml.so.1 to one of them. "
+        "Remove the older files that no package owns, and make the links again: in a container, there and not on the "
+        "host, which needs no change. Do it where the files of the loaded version are not empty; the last command must "
+        "show that version.",
+        (*removed, *after),
+    )
+
+
+def of_other_branch(environment: Environment) -> Remedy | None:
+    """The way to find libraries of another branch, which a program's package required."""
+    if not seen(environment, _ID, "detail-nvtop") or environment.driver.kernel_module.known:
+        return None
+    return remedy(
+        environment,
+        "The package of nvtop depends on the driver's libraries: apt can have added those of another branch than your "
+        "driver's (libnvidia-compute-NNN). If the first command lists packages of two branches, remove those that are "
+        "not of the branch of nvidia-driver-NNN (sudo apt-get purge libnvidia-compute-NNN), install the driver's own "
+        "again (sudo apt-get install --reinstall nvidia-driver-NNN), and reboot; nvtop from snap (sudo snap install "
+        "nvtop) requires no driver package. If it lists one branch, the module was not loaded again since an update: "
+        "reboot is enough. nvidia-smi must then work.",
+        "driver-branches",
+        "reboot",
     )

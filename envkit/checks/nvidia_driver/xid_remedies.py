@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.pci import pci_address
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import appliance
+from envkit.checks.engine.managers import appliance, managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import has_nvswitch_board, seen_gpus, share_of_power
@@ -35,15 +35,31 @@ _HOT = (
     "The card overheats: it was at its limit before it went, and what recovers when it has cooled down is not broken. "
     "Power the machine off and let it cool. A passive card (Tesla and other server cards without a fan) needs air "
     "pushed through its heat sink: mount a fan or blower with a duct on it; for a card with fans, clean it and check "
-    "that they turn. The command prints the temperature every five seconds: start your program again, and stop it "
-    "above 85 C. A lower power limit (sudo nvidia-smi -pl WATTS) helps until then."
+    "that they turn. One that is hot while nothing runs on it, with a loud fan, has lost the contact to its cooler: "
+    "replace its thermal paste and pads. The command prints the temperature every five seconds: start your program "
+    "again, and stop it above 85 C. A lower power limit (sudo nvidia-smi -pl WATTS) helps until then."
 )
 _EXTERNAL = (
     "The card is connected externally, and the connection is the first suspect: replace the cable with a short, "
     "certified one, connect it to a port of the board itself, and give the adapter its own power supply, switched on "
-    "before the computer. Set the slot or port to an older PCIe generation in the firmware (Gen 3), and turn link "
-    "power saving off (pcie_aspm=off on the kernel's command line). If it still drops out, try another adapter, "
-    "then the card in a desktop's slot: only if it fails there too, RMA it. A different driver does not fix this."
+    "before the computer. Set the slot or port to an older PCIe generation in the firmware (Gen 3 or 2), and turn link "
+    "power saving off (pcie_aspm=off on the kernel's command line). Where the firmware has no such setting, do it as "
+    "root at each start, before the driver is loaded, with the address of the bridge above the card (lspci -t) as "
+    "PORT: setpci -s PORT CAP_EXP+30.w=2:f, then setpci -s PORT CAP_EXP+10.w=20:20 (generation 2). If it still drops "
+    "out, try another adapter, then the card in a desktop's slot: only if it fails there too, RMA it. A "
+    "different driver does not fix this."
+)
+_LAPTOP = (
+    "Save the log now, because it is lost when the power goes off. Then shut the laptop down and unplug it for a "
+    "minute (a reboot is often not enough). The card cannot be reseated, so check what is left: the maker's own power "
+    "adapter, the temperature under load (clean the fans), the maker's newest BIOS, and a current driver. The last "
+    "command turns off the driver's power saving, from which cards of laptops do not always come back, from the next "
+    "boot on (to undo it, remove the file). If the card still drops out while it is cool, the laptop needs a repair."
+)
+_RETRAINED = (
+    "The card went when its link was trained to a higher speed than its maker allows: leave that patch or setting out, "
+    "and power the machine off for a minute, which also resets the card (a reboot is not enough). Without it, the card "
+    "works at its own speed; that only slows down loading data. Neither the driver nor the power supply is at fault."
 )
 _COLD = (
     "The card did not come back from its lowest power state (D3cold): the driver then finds nothing at its address. "
@@ -61,11 +77,23 @@ def _known_cause(environment: Environment) -> Remedy | None:
 
     if told("detail-unassigned", "detail-no-space"):
         return Remedy(_FIT, (fixed("lspci -vv -d 10de:"),))
-    if told("detail-hot"):
+    if told("detail-retrained"):
+        return remedy(environment, _RETRAINED, "kernel-log")
+    if told("detail-hot", "detail-hot-shown"):
         return Remedy(_HOT, (fixed("nvidia-smi --query-gpu=index,temperature.gpu,power.draw --format=csv -l 5"),))
-    if told("detail-oculink", "detail-thunderbolt", "detail-egpu"):
+    if told("detail-oculink", "detail-thunderbolt", "detail-egpu", "detail-dock"):
         return remedy(environment, _EXTERNAL, "kernel-log")
-    return remedy(environment, _COLD, "no-dynamic-power") if told("detail-d3cold") else None
+    if told("detail-d3cold"):
+        return remedy(environment, _COLD, "no-dynamic-power")
+    if _of_laptop(environment):
+        return remedy(environment, _LAPTOP, "save-report", "kernel-log", "no-dynamic-power")
+    return None
+
+
+def _of_laptop(environment: Environment) -> bool:
+    """Whether the card is a laptop's, by its name or by the text."""
+    names = (gpu.name or "" for gpu in environment.gpus.value or ())
+    return managed_by(environment, "laptop") or any("Laptop" in name for name in names)
 
 
 _OPEN_ONLY = (

@@ -183,6 +183,33 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void ", "Arch "),
     ),
+    "pacman": (
+        regex(
+            _PROMPT + r"(?:pacman -[SQRU]|(?:yay|paru) -S|makepkg\b)"
+            r"|\b(?:(?:stock|[Mm]inimal|fresh|on|for) Arch|Arch Linux|Arch install|PKGBUILD|archinstall)\b"
+            r"|\bpacman (?:says|lists)\b",
+            re.MULTILINE,
+        ),
+        ("Arch", "archinstall", "pacman ", "yay -S", "paru -S", "makepkg", "PKGBUILD"),
+    ),
+    "xbps": (
+        regex(_PROMPT + r"xbps-\w{3,12}|\bxbps-\w{3,12}|\bVoid \d|\bVoid (?:Linux|x86_64)\b", re.MULTILINE),
+        ("xbps-", "Void "),
+    ),
+    "zypper": (
+        regex(r"\bopenSUSE\b|\bzypper (?:in|dup|up|ref|install|se)\b|\bSLES\b"),
+        ("openSUSE", "zypper ", "SLES"),
+    ),
+    "mint": (regex(r"\bLinux Mint\b|\bMint (?:1[89]|2\d)\b"), ("Mint ", "Linux Mint")),
+    "ubuntu-packages": (regex(r"\d-\d?ubuntu\d|-0ubuntu0\."), ("ubuntu",)),
+    "apt": (
+        regex(
+            _PROMPT + r"apt(?:-get)? (?:install|update|upgrade|full-upgrade|purge|remove|dist-upgrade)\b"
+            r"|^dpkg: error |\bdpkg (?:-l|--configure)\b|^E: Sub-process /usr/bin/dpkg ",
+            re.MULTILINE,
+        ),
+        ("apt ", "apt-get ", "dpkg"),
+    ),
     "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
     "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
     "thunderbolt": (regex(r"\b[Tt]hunderbolt\b|\bTB[345]\b|\beGPU\b"), ("hunderbolt", "TB3", "TB4", "TB5", "eGPU")),
@@ -249,7 +276,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("lxc ", "LXD", "LXC ", "raw.qemu"),
     ),
     "systemd-boot": (
-        regex(r"\bProduct: systemd-boot\b|\b[Uu]sing systemd-boot\b|\bto systemd-boot\b"),
+        regex(r"\bProduct: systemd-boot\b|\b[Uu]sing systemd-boot\b|\b(?:to|with) systemd-boot\b"),
         ("systemd-boot",),
     ),
     "aws": (
