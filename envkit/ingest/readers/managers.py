@@ -273,10 +273,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "comfyui-portable": (
         regex(
             r"\bpython_embeded\b|\bComfyUI_windows_portable\b|\bportable (?:version of )?Comfy"
-            r"|\bComfy(?:UI)? (?:windows )?portable\b",
+            r"|\bComfy(?:UI)? (?:windows )?portable\b|\brun_nvidia_gpu\.bat\b",
             re.IGNORECASE,
         ),
-        ("python_embeded", "ortable"),
+        ("python_embeded", "ortable", "run_nvidia_gpu"),
     ),
     "runtime-folder": (
         regex(
@@ -298,7 +298,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "vllm": (regex(r"\bvllm[./ =]|\bvLLM\b"), ("vllm", "vLLM")),
     "gpustack": (regex(r"\bGPUStack\b|/gpustack/"), ("GPUStack", "/gpustack/")),
     "sglang": (regex(r"\bsglang\b|\bSGLang\b"), ("sglang", "SGLang")),
-    "llama-cpp-python": (regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/"), ("llama",)),
+    "llama-cpp-python": (
+        regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/|\bLlamaCpp\b|\bprivateGPT\b|\bn_gpu_layers ?= ?\d"),
+        ("llama", "LlamaCpp", "privateGPT", "n_gpu_layers"),
+    ),
     "llama.cpp": (regex(r"\bllama\.cpp\b|\bllama-(?:server|cli)\b|\bggml_cuda_init\b"), ("llama", "ggml_cuda_init")),
     "ollama": (regex(r"\b[oO]llama\b"), ("llama",)),
     "koboldcpp": (regex(r"\b[kK]obold[cC]pp\b"), ("obold",)),

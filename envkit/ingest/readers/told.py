@@ -137,8 +137,9 @@ _REPLACED = regex(
 )  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统)"
-    r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
+    r"|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统|平台)"
+    r"|\b(?:our|my|this) windows (?:workstation|machine|pc|box|laptop)\b|(?:^|(?<=\()|(?<=[.!] ))windows(?=, )|\bupdate on windows\b"
+    r"|\bwebui-user\.bat\b|\brun_nvidia_gpu\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
@@ -331,7 +332,7 @@ def _system(text: Text) -> Iterator[Clue]:
     systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
     known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
     if not known and not any(map(text.says, ("wsl", "linux", "ubuntu", "docker"))):
-        for match in _matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "webui-user", "python_embeded"):
+        for match in _matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "webui-user", "run_nvidia", "python_embeded"):
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return
     if not known and not any(map(text.says, ("wsl", "docker"))):
