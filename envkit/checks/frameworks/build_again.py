@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, NAME, REQUIREMENT, Command, Word, export, fixed, run
+from envkit.checks.engine.command import FILE, GIT_URL, NAME, REQUIREMENT, Command, Word, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -21,6 +21,8 @@ _ON_JETSON = (
     "delete the file."
 )
 _WITHOUT = ("python", "-m", "pip", "install", "--no-build-isolation")
+_REST_OF_FILE = " Then install the rest of the requirements file that named it."
+_REPEAT_IF_ASKED_BY_OTHERS = " If another package or project requires it, repeat the command that failed afterward."
 _ONE = "Run one compiler at a time; what is compiled already stays. With 16 GB of memory or more, a few also fit"
 _FEW = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
 
@@ -68,11 +70,8 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str, str]:
     if told:
         package = told.replace("_", "-")
         words = (REQUIREMENT(f"{package}=={version}" if version else package),)
-        return (
-            words,
-            " Then install the rest of the requirements file that named it." if file or not uv else "",
-            file or "",
-        )
+        rest = _REST_OF_FILE if file else _REPEAT_IF_ASKED_BY_OTHERS if uv else ""
+        return words, rest, file or ""
     if file:
         return ("-r", FILE(file)), "", ""
     if known := named(seen(environment, id, "detail-known"), "package"):
@@ -80,6 +79,8 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str, str]:
     asked = seen(environment, id, "detail-asked")
     if pinned := named(asked, "package"):
         return (REQUIREMENT(pinned),), "", ""
+    if url := named(seen(environment, id, "detail-git"), "url"):
+        return (GIT_URL(url),), "", ""
     if asked:
         return (("-e", ".") if named(asked, "editable") else (".",)), "", ""
     return (), "", ""

@@ -52,6 +52,14 @@ _WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__
 
 def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     """The companion for the torch that pip's message or the text names; a question where neither does."""
+    if seen(environment, "torchvision-mismatch", "detail-home"):
+        return Remedy(
+            "torch is imported from ~/.local, torchvision from the environment: leave ~/.local out, in the shell in "
+            "which the program starts. The second command then has to print the environment's torch; if it finds "
+            "none, install torch and torchvision into the environment together, as its project says, with the "
+            "variable set. To be rid of the copy: python -m pip uninstall torch, without an environment.",
+            (export("PYTHONNOUSERSITE", "1"), _WHICH_TORCH),
+        )
     said = next((one.values for one in seen(environment, "torchvision-mismatch") if one.values.get("have")), None)
     python = first_python(environment)
     torch = Distribution("torch", said["have"]) if said is not None else distribution(python, "torch")

@@ -138,7 +138,8 @@ _REPLACED = regex(
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
     r"|\bWindows \(?(?:64|32)[- ]?bit\b|\bWindows ?(?:下|上|系统|平台)"
-    r"|\b(?:our|my|this) windows (?:workstation|machine|pc|box|laptop)\b|(?:^|(?<=\()|(?<=[.!] ))windows(?=, )|\bupdate on windows\b"
+    r"|\b(?:our|my|this) windows (?:workstation|machine|pc|box|laptop)\b|\bupdate on windows\b"
+    r"|(?:^|(?<=\()|(?<=[.!] ))windows(?=, )"
     r"|\bwebui-user\.bat\b|\brun_nvidia_gpu\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -22,7 +22,7 @@ _WINDOWS = regex(
 _BY_UV = regex(r"\bUsing Python \d[\d.]{1,10} environment at:? (?P<prefix>/[^\s:\"'()=,;]{1,160})")
 _SHARED = ("/usr", "/usr/local")  # of the system, which every image has too
 _USERS = "/.local"  # packages of a user, beside any Python
-_FOR_A_WHILE = "/pip-build-env-"  # what pip builds in, and takes away
+_FOR_A_WHILE = regex(r"[/\\]pip-build-env-")  # what pip builds in, and takes away
 _WITHOUT_SCRIPTS = regex(
     r"(?i).*\\envs\\[^\\]{1,60}|.*\\(?:(?:ana|mini)conda|miniforge|mambaforge|conda|python)[\w.]{0,12}"
     r"|.*\\[^\\]{0,40}(?:embed|embeded|embedded|portable)[^\\]{0,20}"
@@ -35,12 +35,14 @@ def read(text: Text) -> Iterator[Clue]:
     found: dict[str, int] = {}
     for match in text.matches(_UNIX, "/lib/python3."):
         prefix = match["prefix"]
-        if prefix not in _SHARED and not prefix.endswith(_USERS) and _FOR_A_WHILE not in prefix:
+        if prefix not in _SHARED and not prefix.endswith(_USERS) and not _FOR_A_WHILE.search(prefix):
             found.setdefault(f"{prefix}/bin/python", match.start())
     for match in text.matches(_BY_UV, "environment at"):
         found.setdefault(f"{match['prefix']}/bin/python", match.start())
     for match in text.matches(_WINDOWS, "\\lib\\", "\\Lib\\"):
         prefix = match["prefix"]
+        if _FOR_A_WHILE.search(prefix):
+            continue
         folder = "" if _WITHOUT_SCRIPTS.fullmatch(prefix) else "\\Scripts"  # where a venv of Windows has it
         found.setdefault(f"{prefix}{folder}\\python.exe", match.start())
     if len({path.lower() for path in found}) == 1:
