@@ -10,7 +10,7 @@ from envkit.checks.cuda.ptx import reported_by
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import in_container, managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs, named_python, pip
@@ -48,7 +48,7 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
     if _OLLAMA in signatures:
-        return _ollama()
+        return _ollama(environment)
     if _FFMPEG in signatures:
         return _ffmpeg(environment)
     if any(name.startswith(_DLIB) for name in signatures):
@@ -63,7 +63,7 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
     return None
 
 
-def _ollama() -> Remedy:
+def _ollama(environment: Environment) -> Remedy:
     """Its runners for CUDA are files beside the program, which a build or a half unpacked archive may lack."""
     return Remedy(
         "This Ollama has no runner for CUDA: its list of runners (Dynamic LLM libraries) contains only those for the "
@@ -73,7 +73,11 @@ def _ollama() -> Remedy:
         "binary alone, a distribution's package without CUDA, and some builds before a release have none: Arch's "
         "package for CUDA is ollama-cuda. In a container, pull ollama/ollama again. Then restart the server; the "
         "models stay. Its log must now name a cuda runner.",
-        (fixed("ollama --version"),),
+        (fixed("winget upgrade --id Ollama.Ollama"),)
+        if on_windows(environment)
+        else (fixed("ollama --version"),)
+        if in_container(environment)
+        else steps(environment, "ollama-install"),
     )
 
 

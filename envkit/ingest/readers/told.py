@@ -67,7 +67,7 @@ _PACKAGE = regex(
     r"b|jax|JAX|TF|tf"
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
-    r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
+    r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)(?! is \()"
     r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: nightly| in [a-z ]{1,24})?(?: from(?= \d))?"
     r"(?: [Vv]ersion| reports| is| says| prints| gives| shows| wheel|版本)?(?::| ?[-=]>| ?==?| v|-| )?[ ]?[`'\"(]?v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
