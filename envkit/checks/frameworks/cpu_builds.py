@@ -37,6 +37,7 @@ from envkit.checks.frameworks.installs import (
 from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
 from envkit.checks.frameworks.nix_builds import of_nixpkgs
 from envkit.checks.frameworks.onnxruntime import built_with_cuda, found_by_loader, one_alone
+from envkit.checks.frameworks.told_conda import by_build_string
 from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
@@ -58,7 +59,7 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     name = framework_of(environment, matrix, messages)
     if program := other_program(environment, matrix, messages):
         return program
-    if elsewhere := of_forge(environment) or of_nixpkgs(environment):
+    if elsewhere := of_forge(environment) or of_nixpkgs(environment) or _by_conda_alone(environment, matrix, name):
         return elsewhere
     if name == "onnxruntime" and seen(environment, "cpu-only-wheel", "detail-own-build"):
         return built_with_cuda(environment)
@@ -86,6 +87,10 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
+
+
+def _by_conda_alone(environment: Environment, matrix: Matrix, name: str) -> Remedy | None:
+    return by_build_string(environment, matrix) if name == "pytorch" else None
 
 
 def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
@@ -233,8 +238,10 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
             *([known(environment, "system.architecture")] if fault is _ON_AARCH64 else []),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
-        fix = by_conda(environment, matrix, item) or replacement(
-            environment, matrix, item, "Replace it with a CUDA build."
+        fix = (
+            by_conda(environment, matrix, item)
+            or _by_conda_alone(environment, matrix, item.framework.name)
+            or replacement(environment, matrix, item, "Replace it with a CUDA build.")
         )
         if not missed and idle_beside(environment, item):
             yield skip(f"{item.framework.package} {_CPU_ONLY_TITLE}; {_IDLE}", subject=item.subject, evidence=evidence)
