@@ -16,8 +16,7 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unk
 from envkit.checks.engine.messages import message_evidence, named, number_named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.engine.suited import manages_packages
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.conda_builds import by_conda, of_forge
 from envkit.checks.frameworks.cpu_programs import other_program
@@ -34,7 +33,8 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
-from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
+from envkit.checks.frameworks.jax_extra import extra_for, with_cuda_extra
+from envkit.checks.frameworks.jax_plugins import of_one_release
 from envkit.checks.frameworks.nix_builds import of_nixpkgs
 from envkit.checks.frameworks.onnxruntime import built_with_cuda, found_by_loader, one_alone
 from envkit.checks.frameworks.told_conda import by_build_string
@@ -113,25 +113,7 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
-    """The extra of the installed release; where nothing shows which it is, pip is told to keep it."""
-    if same := of_the_jaxlib(environment):
-        return same
-    told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
-    if not any(installs(environment, "jax")) and not told and manages_packages(environment):
-        return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release from its lock file.")
-    if any(installs(environment, "jax")) or told or on_windows(environment):
-        return bring(environment, matrix, "jax", _EXTRA)
-    return Remedy(
-        f"{_EXTRA} This keeps the installed release of JAX, because a newer one may need a newer Python and NumPy. "
-        "If pip warns that the release does not provide the extra, the release is an old one: envkit resolve "
-        "--framework jax==RELEASE lists its packages.",
-        steps(environment, "jax-own-release"),
-    )
-
-
 _IDLE = "a different framework uses the GPU here, and nothing shows that this one is used"
-_EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
     "A CPU-only build of a framework is installed on a machine with a GPU",
@@ -149,7 +131,7 @@ _NO_PLUGIN = Fault(
     "jax-no-cuda-plugin",
     "JAX has no CUDA plug-in",
     impact="JAX prints only a warning and runs on the CPU.",
-    remedy=_cuda_extra,
+    remedy=with_cuda_extra,
 )
 
 
@@ -371,7 +353,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
         elif gpu_present(environment) and not is_told(item.framework.source):
-            fix = replacement(environment, matrix, item, _EXTRA)
+            fix = extra_for(environment, matrix, item)
             others = [other.framework for other in installs(environment) if other.framework.name != "jax"]
             beside = any(other.cuda or other.name == "tensorflow" for other in others)
             unasked = beside and not seen(environment, "jax-no-cuda-plugin")  # JAX came with something else

@@ -71,8 +71,7 @@ def _row(environment: Environment, matrix: Matrix, version: Version | None, cuda
 
 def _without_choice(environment: Environment) -> tuple[Command, ...]:
     """Without the package that holds the CPU build, where it is listed."""
-    held = seen(environment, _ID, "conda-cpuonly", "told-conda")
-    listed = any("cpuonly" in one.text for one in held)
+    listed = seen(environment, _ID, "detail-conda-cpuonly")
     return (fixed("conda remove cpuonly"),) if listed else ()
 
 
