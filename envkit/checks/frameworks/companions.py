@@ -49,7 +49,8 @@ def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | 
     from envkit.compat.packages import requirements_of
 
     own = release(torch.version)
-    lines = (row.companions for row in matrix.builds("pytorch") if row.version == own)
+    rows = sorted((row for row in matrix.builds("pytorch") if row.version == own), key=lambda row: not row.on_pypi)
+    lines = (row.companions for row in rows)
     return next((each for line in lines for each in requirements_of(line) if each.package == name), None)
 
 
@@ -155,7 +156,8 @@ def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> Fr
     own, tag = release(version), local_tag(version)
     rows = [row for row in matrix.builds("pytorch") if row.version == own]
     if not tag:
-        return next((row for row in rows if not row.index_url and for_this_machine(environment, row)), None)
+        here = [row for row in rows if not row.index_url and for_this_machine(environment, row)]
+        return next((row for row in here if not row.find_links), next(iter(here), None))
     places = [row for row in rows if (row.index_url or "").endswith(f"/{tag}")]
     spelled = [row for row in rows if (row.package or "").endswith(f"+{tag}")]
     return next(iter((*places, *spelled)), None)

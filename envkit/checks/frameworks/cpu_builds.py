@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
@@ -42,6 +42,7 @@ from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
 from envkit.model.observed import is_told
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -68,6 +69,9 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cpu-only-wheel", "told-tf1"):
         return _first_tensorflow(environment, matrix)
     why = "Reinstall the CUDA build."
+    if name == "mxnet" and (toolkit := _toolkit_told(environment)) is not None:  # its libraries are the system's
+        told = replace(environment.driver, driver_cuda_version=found(toolkit, "cuda_toolkits"))
+        environment = replace(environment, driver=told)
     family = number_named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")  # cu118
     if family:
         chosen = Version.of(*divmod(family, 10))
@@ -87,6 +91,12 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
+
+
+def _toolkit_told(environment: Environment) -> Version | None:
+    """The newest toolkit that is there, or that is named."""
+    named_one = Version.find(named(seen(environment, "cpu-only-wheel", "detail-mxnet-cuda"), "cuda") or "")
+    return max((one.version.release(2) for one in environment.cuda_toolkits.value or ()), default=named_one)
 
 
 def _by_conda_alone(environment: Environment, matrix: Matrix, name: str) -> Remedy | None:
@@ -110,6 +120,17 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
             pip(python, "uninstall", "-y", "tensorflow"),
             pip(python, "install", REQUIREMENT(f"tensorflow-gpu=={row.version if row is not None else version}")),
         ),
+    )
+
+
+def _again(environment: Environment) -> str:
+    """What would bring the CPU build back: a command that lets uv choose."""
+    if not seen(environment, "cpu-only-wheel", "detail-torch-backend"):
+        return ""
+    tag = cuda_tag(limit("cuda-of-blackwell"))
+    return (
+        f" In the command that installed it, write the index, such as --torch-backend={tag}, in place of auto, which "
+        "chose the CPU build: the next installation would do so again."
     )
 
 
@@ -223,7 +244,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
         fix = (
             by_conda(environment, matrix, item)
             or _by_conda_alone(environment, matrix, item.framework.name)
-            or replacement(environment, matrix, item, "Replace it with a CUDA build.")
+            or replacement(environment, matrix, item, f"Replace it with a CUDA build.{_again(environment)}")
         )
         if not missed and idle_beside(environment, item):
             yield skip(f"{item.framework.package} {_CPU_ONLY_TITLE}; {_IDLE}", subject=item.subject, evidence=evidence)

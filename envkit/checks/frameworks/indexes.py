@@ -26,7 +26,7 @@ def only_for_torch(environment: Environment, matrix: Matrix) -> Remedy:
     match = _TAG.search(said(environment, _ID))
     tag = match["tag"] if match else "cuXYZ"
     version = next((release(item.framework.version) for item in installs(environment, "pytorch")), None)
-    wanted = REQUIREMENT(f"torch=={version}" if version is not None else "torch")
+    wanted = f"torch=={version}" if version is not None else "torch"
     return Remedy(
         "Use the index only for PyTorch; everything else then comes from PyPI. In pyproject.toml, replace what names "
         f'the index by these lines: [[tool.uv.index]], name = "pytorch-{tag}", url = "{_OF_TORCH}{tag}", '
@@ -34,7 +34,7 @@ def only_for_torch(environment: Environment, matrix: Matrix) -> Remedy:
         f'torch = {{ index = "pytorch-{tag}" }}, with one line more for torchvision and torchaudio if you use them. '
         f"They need uv {limit('uv-named-indexes')} or newer (uv self update). Leave --index and --index-url out of the "
         "commands.",
-        (run("uv", "add", wanted), fixed("uv sync")),
+        (run("uv", "add", REQUIREMENT(wanted)), fixed("uv sync")),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import cuda_tag
-from envkit.checks.engine.command import URL, VERSION, fixed, run
+from envkit.checks.engine.command import FILE, URL, VERSION, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import on_windows
@@ -47,7 +47,7 @@ def of_old_gpu(environment: Environment, matrix: Matrix) -> Remedy | None:
         advice,
         (
             run("wget", URL(f"{_ARCHIVES}{cuda_tag(build.cuda)}/{name}")),
-            run("unzip", "-q", name),
+            run("unzip", "-q", FILE(name)),
             fixed("cmake -B build-old-gpu -DCMAKE_PREFIX_PATH=./libtorch"),
             fixed("cmake --build build-old-gpu"),
         ),

@@ -91,6 +91,7 @@ def _without_avx(environment: Environment) -> Remedy | None:
 def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -> Remedy:
     """Where no older release is a way out: what the processor has decides between two."""
     python = first_python(environment)
+    package = (exact,) if own is not None else (NAME("tensorflow"),)
     last = limit("tensorflow-without-avx")
     of_conda = f"tensorflow={own.release(2)}" if own is not None else "tensorflow"
     old = "" if own is not None else f" after {last}, which a program of that time can use (tensorflow=={last})"
@@ -110,7 +111,7 @@ def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -
                 "--force-reinstall",
                 "--no-deps",
                 "--no-cache-dir",
-                exact if own is not None else NAME("tensorflow"),
+                *package,
             ),
         ),
     )

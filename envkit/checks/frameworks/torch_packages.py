@@ -29,6 +29,7 @@ from envkit.checks.frameworks.companions import (
 )
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
+    capable_gpus,
     distribution,
     distribution_evidence,
     first_python,
@@ -38,6 +39,7 @@ from envkit.checks.frameworks.installs import (
     named_python,
     nothing_to_judge,
     release,
+    runs_on_gpus,
 )
 from envkit.checks.frameworks.requirements import broken, machine
 from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
@@ -60,6 +62,10 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
             "variable set. To be rid of the copy: python -m pip uninstall torch, without an environment.",
             (export("PYTHONNOUSERSITE", "1"), _WHICH_TORCH),
         )
+    if kind(environment) is MachineKind.JETSON and (of_board := jetson_vision(environment, matrix)):
+        return of_board
+    if newer := _for_newer_gpu(environment, matrix):
+        return newer
     said = next((one.values for one in seen(environment, "torchvision-mismatch") if one.values.get("have")), None)
     python = first_python(environment)
     torch = Distribution("torch", said["have"]) if said is not None else distribution(python, "torch")
@@ -69,6 +75,8 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     if torch is None or build_of_torch(environment, matrix, torch.version) is None:
         return ask(environment, named_python(environment).executable)
     have = distribution(python, partner.name)
+    if have is not None and local_tag(torch.version).startswith("cu") and not local_tag(have.version):
+        return companion_remedy(environment, matrix, python, torch, have)
     if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
         return Remedy(
             f"{have.name} {have.version} and torch {torch.version} match, so some other torch is imported first, "
@@ -79,6 +87,19 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     return companion_remedy(environment, matrix, python, torch, partner)
+
+
+def _for_newer_gpu(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """All three of a newer release, where no build of the named one has code for the GPU; None elsewhere."""
+    item = next(installs(environment, "pytorch"), None)
+    version = release(item.framework.version) if item is not None else None
+    rows = [row for row in matrix.builds("pytorch") if version is not None and row.version.starts_with(version)]
+    if not rows or not capable_gpus(environment, matrix):
+        return None
+    if any(row.cuda is not None and runs_on_gpus(environment, matrix, row.cuda) for row in rows):
+        return None
+    why = f"No release build of PyTorch {version} is for this GPU: install a newer one, with its companions."
+    return bring(environment, matrix, "pytorch", why)
 
 
 def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:

@@ -25,7 +25,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) |\buv venv\b", re.MULTILINE), ("uv pip", "uv venv")),
     "poetry": (
         regex(
-            _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b", re.MULTILINE
+            _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b"
+            r"|\b[Ww]ith poetry (?:I|we|it)\b",
+            re.MULTILINE,
         ),
         ("poetry ", "tool.poetry", "poetry.lock"),
     ),
