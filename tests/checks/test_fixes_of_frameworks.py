@@ -60,6 +60,12 @@ _NOT_COMPILED = "AssertionError: Torch not compiled with CUDA enabled\n"
             ["C:\\SD\\ComfyUI\\venv\\Scripts\\python.exe -m pip install"],
             ["\npython -m pip"],
         ),
+        # torch computes on the GPU, and only an operator of torchvision does not
+        (
+            "Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.\nEverything else works.\n",
+            ["uninstall -y torchvision torchaudio"],
+            ["uninstall -y torch "],
+        ),
         # what chose the CPU build would choose it again
         (
             "RTX 3090: uv pip install -U vllm --torch-backend=auto\n + torch==2.7.1+cpu\n",
@@ -137,6 +143,12 @@ def test_an_old_gpu_gets_the_way_of_its_program(text: str, parts: list[str], wit
             "torchvision-mismatch",
             ["==0.4.1"],
             ["+cu92"],
+        ),
+        (
+            "sdnext doesn't start, last line: operator torchvision::nms does not exist. Windows, 4070\n",
+            "torchvision-mismatch",
+            ["sys.executable, '-m', 'pip', 'install'"],
+            ["TORCH=$("],
         ),
         # an older driver, and Windows, have no extra for CUDA 12
         (

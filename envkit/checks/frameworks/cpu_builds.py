@@ -18,6 +18,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.companions import vision_alone
 from envkit.checks.frameworks.conda_builds import by_conda, of_forge
 from envkit.checks.frameworks.cpu_programs import other_program
 from envkit.checks.frameworks.installs import (
@@ -58,8 +59,8 @@ _CPU_ONLY_TITLE = "is a CPU-only build"
 def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     name = framework_of(environment, matrix, messages)
-    if program := other_program(environment, matrix, messages):
-        return program
+    if own := other_program(environment, matrix, messages) or vision_alone(environment, matrix, messages):
+        return own
     if elsewhere := of_forge(environment) or of_nixpkgs(environment) or _by_conda_alone(environment, matrix, name):
         return elsewhere
     if name == "onnxruntime" and seen(environment, "cpu-only-wheel", "detail-own-build"):
@@ -85,10 +86,10 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     given = found_by_loader(environment, bring(environment, matrix, name, why, messages=messages))
     if name == "pytorch" and (whole := for_unknown_gpu(environment, matrix, given)):
         return whole
-    own, *companions = _CPU_PACKAGES.get(name, ("",))
-    if own and given.commands and not any("uninstall" in line for line in given.commands):
+    cpu, *companions = _CPU_PACKAGES.get(name, ("",))
+    if cpu and given.commands and not any("uninstall" in line for line in given.commands):
         too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]
-        removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
+        removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (cpu, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
 

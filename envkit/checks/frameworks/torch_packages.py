@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.containers.jetson_wheels import jetson_vision
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import export, fixed
+from envkit.checks.engine.command import NAME, export, fixed, run
 from envkit.checks.engine.evidence import kind, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
@@ -42,7 +42,7 @@ from envkit.checks.frameworks.installs import (
     runs_on_gpus,
 )
 from envkit.checks.frameworks.requirements import broken, machine
-from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, Message, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -121,10 +121,23 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     if again is None and item is None and chosen is not None:
         again = fresh(environment, matrix, "pytorch", why, messages, version=chosen)
     given = again or bring(environment, matrix, "pytorch", why, messages=messages)
+    if step := seen(environment, _REPLACED_ID, "detail-conda-step"):
+        return _after_conda(given, step)
     if not any("pip install" in line for line in given.commands):
         return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
     python = item.python if item is not None else named_python(environment)
     return pinned(environment, given, python.executable)
+
+
+def _after_conda(given: Remedy, step: tuple[Message, ...]) -> Remedy:
+    """PyTorch by pip after the package for which conda exchanges it, whose solver does not look at pip's."""
+    package, channel = named(step, "package"), named(step, "channel")
+    where = ("-c", NAME(channel)) if channel else ()
+    return Remedy(
+        f"conda exchanges its PyTorch because {package} does not fit next to the CUDA build there. Let conda install "
+        f"{package} first; then install PyTorch with pip, which conda's solver leaves alone. {given.advice}",
+        (run("conda", "install", NAME(package), *where), *given.steps),
+    )
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:
