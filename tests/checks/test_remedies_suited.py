@@ -349,7 +349,7 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("7/b7-32", "arch-newer-than-build", ["nvidia-smi --query-gpu=name,compute_cap"], "sm_XY"),
         ("8/b8-06", "engine-built-elsewhere", ["trtexec --onnx="], ""),
         ("8/b8-39", "container-no-gpu-injected", ["singularity exec --nv"], ""),
-        ("1/b1-15", "package-index-wrong", ["torch==2.10.0", "whl/cu128"], "older CUDA"),
+        ("1/b1-15", "package-index-wrong", ["torch==2.10.0", "whl/cu130"], "nearest of the same major"),
         (
             "2/b2-09",
             "torch-replaced-by-dependency",

@@ -61,6 +61,11 @@ CONDA_SPEC = Form(
 )
 CAPABILITIES = Form("a driver capability", r"NVIDIA_DRIVER_CAPABILITIES=[a-z]{1,12}(?:,[a-z]{1,12}){0,5}")
 FILE = Form("the name of a file", r"[A-Za-z0-9][A-Za-z0-9._+-]{0,150}")
+GIT_URL = Form(
+    "the address of a repository",
+    r"git\+https://github\.com/[A-Za-z0-9._-]{1,60}/[A-Za-z0-9._/-]{1,100}"
+    r"(?:@[A-Za-z0-9._/-]{1,60})?(?:#subdirectory=[A-Za-z0-9._/-]{1,60})?",
+)
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 IMAGE = Form(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.sentences import series
 from envkit.checks.engine.command import NAME, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy
@@ -12,7 +13,7 @@ from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.installs import installed_and_silent
+from envkit.checks.frameworks.installs import first_python, installed_and_silent, pip
 from envkit.model import Environment
 from envkit.tables.codes import limit
 from envkit.tables.findings import ReleaseFix
@@ -90,7 +91,25 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             "which toolkit it finds:",
             (fixed("python -m numba -s"),),
         )
-    return _known_fix(environment) or _in_general(environment)
+    return _two_of_cumm(environment) or _known_fix(environment) or _in_general(environment)
+
+
+def _two_of_cumm(environment: Environment) -> Remedy | None:
+    """Two packages of cumm, which spconv requires, write the same files: which release is imported is chance."""
+    python = first_python(environment)
+    cumm = [item.name for item in python.distributions if item.name.startswith("cumm")]
+    spconv = [item for item in python.distributions if item.name.startswith("spconv")]
+    if not cumm[1:] or len(spconv) != 1:
+        return None
+    own = spconv[0]
+    return Remedy(
+        f"{series(cumm)} write the same files, so parts of both are imported. Remove every one of them, with "
+        f"{own.name}, and install {own.name} anew: pip brings the cumm that it requires.",
+        (
+            pip(python, "uninstall", "-y", NAME(own.name), *map(NAME, cumm)),
+            pip(python, "install", "--no-cache-dir", REQUIREMENT(f"{own.name}=={own.version}")),
+        ),
+    )
 
 
 def _in_general(environment: Environment) -> Remedy:

@@ -15,12 +15,16 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks import own_torch
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
 from envkit.checks.frameworks.by_design import refusal_of
 from envkit.checks.frameworks.changed_with import BUILD, with_the_rest
 from envkit.checks.frameworks.compiled import (
+    OF_CONDA,
+    alone_by_conda,
     compiled_extension,
     compiled_program,
+    no_vllm,
     of_newer_nvrtc,
     other_build_ran,
 )
@@ -74,6 +78,8 @@ def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
+    if own := own_torch.of_old_gpu(environment, matrix) or no_vllm(environment, matrix):
+        return own
     return or_on_cpu(environment, matrix, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
 
 
@@ -104,7 +110,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if found is not None and by_nvrtc and (newer := of_newer_nvrtc(environment, matrix, found, owns)):
         return newer
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
-        return compiled_extension(environment, found, target)
+        by_conda = replacement(environment, matrix, found, OF_CONDA) if alone_by_conda(found) else None
+        return by_conda or compiled_extension(environment, found, target)
     every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
     of_torch = seen(environment, _NEWER, "detail-torch") or seen(environment, _DROPPED, "told-cu-tag")
     told = tells_framework(environment, matrix, messages) or bool(of_torch)

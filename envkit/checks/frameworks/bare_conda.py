@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import CONDA_SPEC, NAME, PACKAGE, run
+from envkit.checks.engine.command import CONDA_SPEC, NAME, PACKAGE, REQUIREMENT, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.frameworks.installs import first_python
+from envkit.checks.frameworks.installs import first_python, installs
 from envkit.model import Environment
 
 
@@ -15,13 +15,27 @@ def without_python(environment: Environment) -> Remedy | None:
     if told is None:
         return None
     own = first_python(environment).version
+    items = (item.framework.package for item in installs(environment))
+    package = next((line for line in items if "==" in line), "")
+    wanted = (REQUIREMENT(package),) if package else (PACKAGE,)
+    as_before = "" if package else " (PACKAGE with its version, as before)"
     python = f"python={own.release(2)}" if own is not None else "python"
     return Remedy(
         f"The conda environment {told} was made without a Python, so python and pip in it are those of another "
         "environment, which finds none of its libraries. Give it a Python of its own, activate it again, and "
-        "install the packages there (PACKAGE with its version, as before).",
+        f"install the packages there{as_before}.",
         (
             run("conda", "install", "-y", "-n", NAME(told), CONDA_SPEC(python), "pip"),
-            run("conda", "run", "-n", NAME(told), "python", "-m", "pip", "install", PACKAGE),
+            run(
+                "conda",
+                "run",
+                "-n",
+                NAME(told),
+                "python",
+                "-m",
+                "pip",
+                "install",
+                *wanted,
+            ),
         ),
     )

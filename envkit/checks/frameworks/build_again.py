@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, NAME, REQUIREMENT, Command, Word, export, fixed, run
+from envkit.checks.engine.command import FILE, GIT_URL, NAME, REQUIREMENT, Command, Word, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.model import Environment, MachineKind
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ _ON_JETSON = (
     "delete the file."
 )
 _WITHOUT = ("python", "-m", "pip", "install", "--no-build-isolation")
+_ON_WINDOWS = (
+    " pip then compiles it, which needs nvcc of torch's CUDA (CUDA_HOME) and the C++ workload of Visual Studio: run "
+    "the commands in the x64 Native Tools prompt, with the environment active. Without them, only a wheel for this "
+    "torch, CUDA, and Python helps, if somebody offers one for Windows."
+)
+_REST_OF_FILE = " Then install the rest of the requirements file that named it."
+_REPEAT_IF_ASKED_BY_OTHERS = " If another package or project requires it, repeat the command that failed afterward."
 _ONE = "Run one compiler at a time; what is compiled already stays. With 16 GB of memory or more, a few also fit"
 _FEW = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
 
@@ -37,8 +44,9 @@ def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
             "--no-build-isolation right after the word install.",
             (build,),
         )
+    compiled = _ON_WINDOWS if on_windows(environment) else ""
     return Remedy(
-        f"Install the build requirements into the environment, then build without isolation.{again}",
+        f"Install the build requirements into the environment, then build without isolation.{again}{compiled}",
         (build, run(*_WITHOUT, *words), *((run(*_WITHOUT, "-r", FILE(rest)),) if rest else ())),
     )
 
@@ -68,11 +76,8 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str, str]:
     if told:
         package = told.replace("_", "-")
         words = (REQUIREMENT(f"{package}=={version}" if version else package),)
-        return (
-            words,
-            " Then install the rest of the requirements file that named it." if file or not uv else "",
-            file or "",
-        )
+        rest = _REST_OF_FILE if file else _REPEAT_IF_ASKED_BY_OTHERS if uv else ""
+        return words, rest, file or ""
     if file:
         return ("-r", FILE(file)), "", ""
     if known := named(seen(environment, id, "detail-known"), "package"):
@@ -80,6 +85,8 @@ def _target(environment: Environment) -> tuple[tuple[Word, ...], str, str]:
     asked = seen(environment, id, "detail-asked")
     if pinned := named(asked, "package"):
         return (REQUIREMENT(pinned),), "", ""
+    if url := named(seen(environment, id, "detail-git"), "url"):
+        return (GIT_URL(url),), "", ""
     if asked:
         return (("-e", ".") if named(asked, "editable") else (".",)), "", ""
     return (), "", ""

@@ -56,12 +56,13 @@ _WITH_OLDER_MSVC = (
 
 
 def _of_older_cuda(environment: Environment, matrix: Matrix) -> bool:
-    """Whether the compiler of the installed torch's CUDA takes no current MSVC."""
+    """Whether the compiler of torch's CUDA, or of the toolkit where torch is unknown, takes no current MSVC."""
     first = limit("cuda-with-later-msvc")
     items = tuple(installs(environment, "pytorch"))
     told = [item.framework.cuda for item in items if item.framework.cuda is not None]
     own = {release(item.framework.version) for item in items}
     built = [row.cuda for row in matrix.builds("pytorch") if row.version in own and row.cuda is not None]
+    built = built or [toolkit.version for toolkit in environment.cuda_toolkits.value or ()]
     return all(cuda < first for cuda in told or built) and bool(told or built)
 
 
@@ -166,7 +167,7 @@ _OF_ANY = (
     "all editions of 2019, which are in Program Files (x86), the second one. "
 )
 _YOUR_EDITION = (
-    "In the path, replace Community with your edition (Professional, Enterprise; the Build Tools of 2022 are in "
+    "In the path, replace Community with your edition (Professional, Enterprise; the Build Tools are in "
     "Program Files (x86) as BuildTools), and C: if it is on another drive. "
 )
 _IN_X86 = {("2022", "BuildTools"): "vs-integration-tools"}  # the others of 2022 are in Program Files

@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit.base.sentences import series
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, Installed, for_this_machine, local_tag, pip, release
+from envkit.checks.frameworks.installs import (
+    TORCH_PACKAGES,
+    Installed,
+    distribution,
+    first_python,
+    for_this_machine,
+    local_tag,
+    pip,
+    release,
+)
 from envkit.checks.frameworks.swap import place_words
-from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, Message, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.base.versions import Version
@@ -32,6 +41,17 @@ _BY_SHELL = (
     "torch. Start the program (a notebook's runtime) anew. If a requirements file or a notebook's cell lists one of "
     "the three, pin all three there, from the same index."
 )
+_BY_PYTHON = (
+    "Keep torch, and install the torchvision and torchaudio that belong to it, from the index of its CUDA: the second "
+    "command reads both from the installed torch, and pip then chooses the releases that require exactly that torch. "
+    "Run both with the Python that the program uses (that of its venv, if it has one), and start the program anew."
+)
+_INSTALL = (  # for both shells of Windows, which set variables in different ways
+    "import subprocess, sys, torch; cuda = torch.version.cuda; release = torch.__version__.partition('+')[0]; "
+    "index = 'https://download.pytorch.org/whl/' + ('cu' + cuda.replace('.', '') if cuda else 'cpu'); "
+    "subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'torch==' + release, 'torchvision', 'torchaudio', "
+    "'--index-url', index])"
+)
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
 _CPU = "cpu"
 _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  # leaves torch as it is
@@ -39,8 +59,12 @@ _ALONE = ("install", "--no-deps", "--no-build-isolation", "--no-binary=:all:")  
 
 def ask(environment: Environment, executable: str = "") -> Remedy:
     """What to do where the text does not tell the torch: its own answer decides, in a shell that can ask it."""
-    if on_windows(environment) or environment.system.machine_kind.value is MachineKind.JETSON:
+    if environment.system.machine_kind.value is MachineKind.JETSON:
         return ASK
+    if on_windows(environment):
+        return Remedy(
+            _BY_PYTHON, (fixed("python -m pip uninstall -y torchvision torchaudio"), run("python", "-c", _INSTALL))
+        )
     return Remedy(_BY_SHELL, steps(environment, "companions-of-torch", python=executable or "python"))
 
 
@@ -49,7 +73,8 @@ def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | 
     from envkit.compat.packages import requirements_of
 
     own = release(torch.version)
-    lines = (row.companions for row in matrix.builds("pytorch") if row.version == own)
+    rows = sorted((row for row in matrix.builds("pytorch") if row.version == own), key=lambda row: not row.on_pypi)
+    lines = (row.companions for row in rows)
     return next((each for line in lines for each in requirements_of(line) if each.package == name), None)
 
 
@@ -155,7 +180,8 @@ def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> Fr
     own, tag = release(version), local_tag(version)
     rows = [row for row in matrix.builds("pytorch") if row.version == own]
     if not tag:
-        return next((row for row in rows if not row.index_url and for_this_machine(environment, row)), None)
+        here = [row for row in rows if not row.index_url and for_this_machine(environment, row)]
+        return next((row for row in here if not row.find_links), next(iter(here), None))
     places = [row for row in rows if (row.index_url or "").endswith(f"/{tag}")]
     spelled = [row for row in rows if (row.package or "").endswith(f"+{tag}")]
     return next(iter((*places, *spelled)), None)
@@ -171,3 +197,14 @@ def pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
     pin = steps(environment, "pin-torch", python=executable or "python")
     advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
     return Remedy(advice, (*given.steps, *pin))
+
+
+def vision_alone(environment: Environment, matrix: Matrix, messages: Sequence[Message]) -> Remedy | None:
+    """torchvision for CUDA where its operator alone has no code for the GPU: torch computes there, and stays."""
+    if not messages or any(message.signature != "cpu-only-wheel/vision-nms" for message in messages):
+        return None
+    python = first_python(environment)
+    torch, own = distribution(python, "torch"), distribution(python, "torchvision")
+    if torch is not None and own is not None and local_tag(torch.version).startswith("cu"):
+        return companion_remedy(environment, matrix, python, torch, own)
+    return ask(environment, python.executable)

@@ -24,7 +24,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_container, managed_by, managers
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.frameworks.installs import Installed, for_this_machine, named_python, pip, release
+from envkit.checks.frameworks.installs import Installed, capable_gpus, for_this_machine, named_python, pip, release
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -72,6 +72,35 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
             pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
         ),
+    )
+
+
+OF_CONDA = (
+    "conda compiles PyTorch for other GPUs than the wheels of the same release are for: the installed build has no "
+    "code for this one, but the wheel has. Replace it with the wheel."
+)
+
+
+def alone_by_conda(found: Installed) -> bool:
+    """Whether conda compiled the framework, and no extension next to it can be what lacks the GPU."""
+    listed = found.python.distributions
+    by_conda = any(item.name == "pytorch" and item.installer == "conda" for item in listed)
+    return by_conda and not any(item.name in _EXTENSIONS for item in listed)
+
+
+def no_vllm(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """vLLM's own kernels have an oldest GPU, below which it does not compile; None for a newer GPU and for others."""
+    oldest, most = limit("vllm-oldest-gpu"), limit("cuda-of-most-gpus")
+    owns = [own for _, own in capable_gpus(environment, matrix)]
+    own = Version.find(str(min(owns))) if owns else None
+    if own is None or own >= oldest or "vllm" not in managers(environment):
+        return None
+    return Remedy(
+        f"vLLM supports GPUs of compute capability {oldest} and newer, and its sources do not compile for {own}: no "
+        "other build of PyTorch, driver, or CUDA changes that. Use another engine: transformers with a PyTorch for "
+        f"CUDA {most} or older, which has code for this GPU, or llama.cpp with a GGUF file of the model (the commands "
+        f"compile its server; nvcc of CUDA {most.major} or older must be there). Or use a newer GPU.",
+        steps(environment, "llama-source", number=str(own).replace(".", "")),
     )
 
 
@@ -145,6 +174,14 @@ def of_ollama(environment: Environment, capability: str) -> Remedy:
             f"{said}: pull the current image, and create the container again from it. The models are in its volume and "
             "stay; a container that is renamed keeps its files.",
             (fixed("docker pull ollama/ollama"), fixed("docker run --gpus all IMAGE")),
+        )
+    if seen(environment, "arch-dropped-by-framework", "detail-pacman"):
+        return Remedy(
+            "The distribution's package was compiled with a CUDA that has no code for this GPU any more. Ollama's own "
+            f"release has it for compute capability {oldest.release(2)} and newer: remove the package, which would "
+            "own the same service, then install the release. Models that the package's service pulled may have to be "
+            "pulled again. When a model runs, ollama ps then shows the GPU.",
+            (fixed("sudo pacman -R ollama-cuda ollama"), *steps(environment, "ollama-install")),
         )
     if on_windows(environment):
         return Remedy(f"{said}; the models stay.", (fixed("winget upgrade --id Ollama.Ollama"),))

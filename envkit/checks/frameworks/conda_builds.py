@@ -61,7 +61,7 @@ def _by_forge(environment: Environment, matrix: Matrix, found: Installed, listed
     conda-forge builds a release for about the CUDA that its wheels have: those say which GPUs it supports.
     """
     version = release(found.framework.version)
-    takes = _taken(environment, matrix)
+    takes = taken(environment, matrix)
     if not any(row.version == version and row.cuda and takes(row.cuda) for row in matrix.builds("pytorch")):
         return None
     specs = (f"pytorch={version}=cuda*", *((_VISION_OF_FORGE,) if _name(_VISION_OF_FORGE) in listed else ()))
@@ -117,12 +117,12 @@ def _name(line: str) -> str:
 
 def _row(environment: Environment, matrix: Matrix, version: Version | None) -> CondaBuild | None:
     """The newest CUDA of that release which these GPUs and the driver take."""
-    takes = _taken(environment, matrix)
+    takes = taken(environment, matrix)
     fitting = [row for row in read(CondaBuild) if row.version == version and takes(row.cuda)]
     return max(fitting, key=lambda row: row.cuda, default=None)
 
 
-def _taken(environment: Environment, matrix: Matrix) -> Callable[[Version], bool]:
+def taken(environment: Environment, matrix: Matrix) -> Callable[[Version], bool]:
     """Whether these GPUs and the driver take what a CUDA release builds."""
     from envkit.compat.gpu import cuda_span
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import Version, cuda_tag
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
@@ -16,9 +16,9 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unk
 from envkit.checks.engine.messages import message_evidence, named, number_named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, steps
-from envkit.checks.engine.suited import manages_packages
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.companions import vision_alone
 from envkit.checks.frameworks.conda_builds import by_conda, of_forge
 from envkit.checks.frameworks.cpu_programs import other_program
 from envkit.checks.frameworks.installs import (
@@ -34,13 +34,16 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
-from envkit.checks.frameworks.jax_plugins import of_one_release, of_the_jaxlib
+from envkit.checks.frameworks.jax_extra import extra_for, with_cuda_extra
+from envkit.checks.frameworks.jax_plugins import of_one_release
 from envkit.checks.frameworks.nix_builds import of_nixpkgs
 from envkit.checks.frameworks.onnxruntime import built_with_cuda, found_by_loader, one_alone
+from envkit.checks.frameworks.told_conda import by_build_string
 from envkit.checks.frameworks.torch_of_index import for_unknown_gpu
 from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Distribution, Environment, MachineKind, Message, found
 from envkit.model.observed import is_told
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -56,9 +59,9 @@ _CPU_ONLY_TITLE = "is a CPU-only build"
 def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     name = framework_of(environment, matrix, messages)
-    if program := other_program(environment, matrix, messages):
-        return program
-    if elsewhere := of_forge(environment) or of_nixpkgs(environment):
+    if own := other_program(environment, matrix, messages) or vision_alone(environment, matrix, messages):
+        return own
+    if elsewhere := of_forge(environment) or of_nixpkgs(environment) or _by_conda_alone(environment, matrix, name):
         return elsewhere
     if name == "onnxruntime" and seen(environment, "cpu-only-wheel", "detail-own-build"):
         return built_with_cuda(environment)
@@ -67,6 +70,9 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "cpu-only-wheel", "told-tf1"):
         return _first_tensorflow(environment, matrix)
     why = "Reinstall the CUDA build."
+    if name == "mxnet" and (toolkit := _toolkit_told(environment)) is not None:  # its libraries are the system's
+        told = replace(environment.driver, driver_cuda_version=found(toolkit, "cuda_toolkits"))
+        environment = replace(environment, driver=told)
     family = number_named(seen(environment, "cpu-only-wheel", "detail-extra-index"), "family")  # cu118
     if family:
         chosen = Version.of(*divmod(family, 10))
@@ -80,12 +86,22 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     given = found_by_loader(environment, bring(environment, matrix, name, why, messages=messages))
     if name == "pytorch" and (whole := for_unknown_gpu(environment, matrix, given)):
         return whole
-    own, *companions = _CPU_PACKAGES.get(name, ("",))
-    if own and given.commands and not any("uninstall" in line for line in given.commands):
+    cpu, *companions = _CPU_PACKAGES.get(name, ("",))
+    if cpu and given.commands and not any("uninstall" in line for line in given.commands):
         too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]
-        removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
+        removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (cpu, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
+
+
+def _toolkit_told(environment: Environment) -> Version | None:
+    """The newest toolkit that is there, or that is named."""
+    named_one = Version.find(named(seen(environment, "cpu-only-wheel", "detail-mxnet-cuda"), "cuda") or "")
+    return max((one.version.release(2) for one in environment.cuda_toolkits.value or ()), default=named_one)
+
+
+def _by_conda_alone(environment: Environment, matrix: Matrix, name: str) -> Remedy | None:
+    return by_build_string(environment, matrix) if name == "pytorch" else None
 
 
 def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
@@ -108,25 +124,18 @@ def _first_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
-    """The extra of the installed release; where nothing shows which it is, pip is told to keep it."""
-    if same := of_the_jaxlib(environment):
-        return same
-    told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
-    if not any(installs(environment, "jax")) and not told and manages_packages(environment):
-        return Remedy(f"{_EXTRA} Add it to the project's own requirements, with the release from its lock file.")
-    if any(installs(environment, "jax")) or told or on_windows(environment):
-        return bring(environment, matrix, "jax", _EXTRA)
-    return Remedy(
-        f"{_EXTRA} This keeps the installed release of JAX, because a newer one may need a newer Python and NumPy. "
-        "If pip warns that the release does not provide the extra, the release is an old one: envkit resolve "
-        "--framework jax==RELEASE lists its packages.",
-        steps(environment, "jax-own-release"),
+def _again(environment: Environment) -> str:
+    """What would bring the CPU build back: a command that lets uv choose."""
+    if not seen(environment, "cpu-only-wheel", "detail-torch-backend"):
+        return ""
+    tag = cuda_tag(limit("cuda-of-blackwell"))
+    return (
+        f" In the command that installed it, write the index, such as --torch-backend={tag}, in place of auto, which "
+        "chose the CPU build: the next installation would do so again."
     )
 
 
 _IDLE = "a different framework uses the GPU here, and nothing shows that this one is used"
-_EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
     "A CPU-only build of a framework is installed on a machine with a GPU",
@@ -144,7 +153,7 @@ _NO_PLUGIN = Fault(
     "jax-no-cuda-plugin",
     "JAX has no CUDA plug-in",
     impact="JAX prints only a warning and runs on the CPU.",
-    remedy=_cuda_extra,
+    remedy=with_cuda_extra,
 )
 
 
@@ -233,8 +242,10 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
             *([known(environment, "system.architecture")] if fault is _ON_AARCH64 else []),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", _gpus_told(environment)),
         ]
-        fix = by_conda(environment, matrix, item) or replacement(
-            environment, matrix, item, "Replace it with a CUDA build."
+        fix = (
+            by_conda(environment, matrix, item)
+            or _by_conda_alone(environment, matrix, item.framework.name)
+            or replacement(environment, matrix, item, f"Replace it with a CUDA build.{_again(environment)}")
         )
         if not missed and idle_beside(environment, item):
             yield skip(f"{item.framework.package} {_CPU_ONLY_TITLE}; {_IDLE}", subject=item.subject, evidence=evidence)
@@ -364,7 +375,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
         elif gpu_present(environment) and not is_told(item.framework.source):
-            fix = replacement(environment, matrix, item, _EXTRA)
+            fix = extra_for(environment, matrix, item)
             others = [other.framework for other in installs(environment) if other.framework.name != "jax"]
             beside = any(other.cuda or other.name == "tensorflow" for other in others)
             unasked = beside and not seen(environment, "jax-no-cuda-plugin")  # JAX came with something else

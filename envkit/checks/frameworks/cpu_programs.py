@@ -10,8 +10,8 @@ from envkit.checks.cuda.ptx import reported_by
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, fixed
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import named
+from envkit.checks.engine.managers import in_container, managers
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs, named_python, pip
 from envkit.model import Environment, Message
@@ -28,6 +28,7 @@ _FFMPEG = "cpu-only-wheel/ffmpeg-encoder"
 _DLIB = "cpu-only-wheel/dlib"
 _LLAMA = "llama-cpp-python"
 _OF_LLAMA = "/cmake-args"  # the message of a Windows shell that takes the variable for a command
+_BLAS = ("/told-blas", "/told-layers")
 _WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
 _DGL = "https://data.dgl.ai/wheels/"
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-cache-dir")
@@ -47,14 +48,14 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
     if _OLLAMA in signatures:
-        return _ollama()
+        return _ollama(environment)
     if _FFMPEG in signatures:
         return _ffmpeg(environment)
     if any(name.startswith(_DLIB) for name in signatures):
         return _dlib(environment)
     if "cpu-only-wheel/dgl" in signatures:
         return _dgl(environment)
-    told = any(name.endswith(_OF_LLAMA) or "/llama" in name for name in signatures) or any(
+    told = any(name.endswith((_OF_LLAMA, *_BLAS)) or "/llama" in name for name in signatures) or any(
         "llama" in one.text.lower() for one in messages
     )
     if told and "llama-cpp-python" in managers(environment):
@@ -62,7 +63,7 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
     return None
 
 
-def _ollama() -> Remedy:
+def _ollama(environment: Environment) -> Remedy:
     """Its runners for CUDA are files beside the program, which a build or a half unpacked archive may lack."""
     return Remedy(
         "This Ollama has no runner for CUDA: its list of runners (Dynamic LLM libraries) contains only those for the "
@@ -72,7 +73,11 @@ def _ollama() -> Remedy:
         "binary alone, a distribution's package without CUDA, and some builds before a release have none: Arch's "
         "package for CUDA is ollama-cuda. In a container, pull ollama/ollama again. Then restart the server; the "
         "models stay. Its log must now name a cuda runner.",
-        (fixed("ollama --version"),),
+        (fixed("winget upgrade --id Ollama.Ollama"),)
+        if on_windows(environment)
+        else (fixed("ollama --version"),)
+        if in_container(environment)
+        else steps(environment, "ollama-install"),
     )
 
 
@@ -149,7 +154,8 @@ def _llama(environment: Environment, matrix: Matrix, messages: tuple[Message, ..
     python = named_python(environment)
     executable = python.executable or "python"
     told = next((item.version for item in python.distributions if item.name == _LLAMA), "")
-    version = Version.find(told or named(messages, "version") or "")
+    said = seen(environment, "cpu-only-wheel", "detail-llama-release")
+    version = Version.find(told or named((*messages, *said), "version") or "")
     why = f"{_LLAMA} was compiled without CUDA, as a plain pip install does."
     if any(message.signature.endswith(_OF_LLAMA) for message in messages):
         why = f"{_LLAMA} was compiled without CUDA: CMAKE_ARGS in front of a command works only in Linux shells."
@@ -169,6 +175,10 @@ def _llama(environment: Environment, matrix: Matrix, messages: tuple[Message, ..
             ),
         )
     option = _option(version)
+    recipe = "llama-cpp-python"
+    if version is not None and version < limit("llama-options-by-pip") and not on_windows(environment):
+        recipe = "llama-cpp-python-by-variable"
+        why = f"{why} This keeps its release, which newer ones replace in the formats that they load."
     own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
     first = install_cuda(environment, own.release(2)) if own is not None and toolkit is None else ()
     nvcc = (
@@ -185,7 +195,7 @@ def _llama(environment: Environment, matrix: Matrix, messages: tuple[Message, ..
             *first,
             *steps(
                 environment,
-                "llama-cpp-python",
+                recipe,
                 python=executable,
                 name=f"{_LLAMA}{release}",
                 option=option,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import REQUIREMENT, Command, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, Command, export, fixed, run
 from envkit.checks.engine.confidence import is_certain
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.messages import all_messages, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.installs import (
     Installed,
     distribution,
@@ -29,12 +30,36 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _WARNINGS = {"numpy2-abi/compiled", "numpy2-abi/warned"}
+_BELOW_TWO = fixed("python -m pip install 'numpy<2'")
+_WHICH_NUMPY = fixed("python -c 'import numpy; print(numpy.__version__, numpy.__file__)'")
+
+
+def _below_two(environment: Environment, matrix: Matrix) -> Remedy:
+    """A NumPy that the packages take; where Python finds some in the user's directory, without that."""
+    if not seen(environment, "numpy2-abi", "detail-user-site"):
+        return Remedy("Install NumPy below 2, or newer releases of the packages.", (_BELOW_TWO,))
+    windows = on_windows(environment)
+    folder = "AppData\\Roaming\\Python" if windows else "~/.local"
+    return Remedy(
+        f"Packages of two places are mixed: Python also imports those in {folder}, the user directory, which every "
+        "environment of the same Python version sees and pip of the environment does not change. Leave that directory "
+        "out: set the variable before the program starts (in the script that starts it, to keep it). The second "
+        "command then has to print a path inside the environment. If the message is still there, or a package is "
+        "missing now, install NumPy below 2 and that package into the environment, with the variable set (last "
+        "command).",
+        (
+            fixed("set PYTHONNOUSERSITE=1") if windows else export("PYTHONNOUSERSITE", "1"),
+            _WHICH_NUMPY,
+            _BELOW_TWO,
+        ),
+    )
+
+
 _NUMPY = Fault(
     "numpy2-abi",
     "A package compiled for NumPy 1 was imported with NumPy 2",
     impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
-    remedy="Install NumPy below 2, or newer releases of the packages.",
-    steps=(fixed("python -m pip install 'numpy<2'"),),
+    remedy=_below_two,
 )
 
 
@@ -57,6 +82,7 @@ def _numpy_from(item: Installed, numpy: Distribution, wanted: str) -> Command:
     layer=Layer.FRAMEWORK_BUILD,
     rank=40,
     any_of=("pythons", "messages"),
+    fix="Install NumPy below 2, or newer releases of the packages.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
 )
 def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
+from envkit.checks.cuda.ptx import reported_by
 from envkit.checks.engine.ask import framework_of
-from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, export, fixed, run
+from envkit.checks.engine.command import CONDA_SPEC, NAME, REQUIREMENT, URL, Command, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.managers import managers
@@ -17,7 +18,8 @@ from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, installs, judged, pip
+from envkit.checks.frameworks.indexes import nearest_index, only_for_torch
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, for_this_machine, installs, judged, pip
 from envkit.model import Environment, Message
 from envkit.tables.codes import limit as limit_of
 
@@ -61,6 +63,7 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
             row
             for row in matrix.builds("pytorch")
             if row.version == version and row.cuda is not None and row.cuda.release(2) == cuda and row.index_url
+            if for_this_machine(environment, row)
         ),
         None,
     )
@@ -71,7 +74,8 @@ def _own_index(environment: Environment, matrix: Matrix, asked: Mapping[str, str
     numpy = (pip(python, "install", REQUIREMENT(f"numpy{row.numpy}")),) if row.numpy else ()
     return Remedy(
         "Specify the index that has this build: by default, pip searches only PyPI. In a requirements file, add this "
-        f"line: `--extra-index-url {row.index_url}`.",
+        f"line: `--extra-index-url {row.index_url}`. If your command names other packages with such a suffix "
+        f"(xformers==…+{asked['spec'].rpartition('+')[2]}), repeat it with this option, too.",
         (*numpy, pip(python, "install", *packages, "--index-url", URL(row.index_url or ""))),
     )
 
@@ -167,11 +171,6 @@ _NO_VIRTUAL_PACKAGE = Fault(
 )
 
 
-_EXPLICIT = Remedy(
-    "Use the index only for PyTorch: add explicit = true to its [[tool.uv.index]], and list it in [tool.uv.sources] "
-    "for torch, torchvision, and torchaudio. Everything else then comes from PyPI.",
-    (fixed("uv lock"),),
-)
 _OTHER_SOLVER = Remedy(
     "glibc meets every line that is shown: the conflict is a different one, which conda's old solver does not name. "
     "Most often the environment's Python, or a package that is already in it, has no build beside those that are asked "
@@ -180,14 +179,29 @@ _OTHER_SOLVER = Remedy(
     "nvidia for CUDA builds of PyTorch; the newest releases are on conda-forge only).",
     (fixed("conda update -n base conda"), fixed("conda config --set solver libmamba")),
 )
-_RAPIDS = Remedy(
-    "Install RAPIDS from its conda channels, into an environment of its own. It needs a GPU of the Volta generation "
-    "or newer; its installation guide names the releases for older ones. A compiler does not help.",
-    (
-        fixed("conda create -y -n rapids -c rapidsai -c conda-forge rapids"),
-        fixed("conda run -n rapids python -c 'import cuml; print(cuml.__version__)'"),
-    ),
-)
+
+
+def _rapids(environment: Environment, matrix: Matrix) -> Remedy:
+    """Its newest release, or for a driver that does not run it, the last one for an older CUDA."""
+    own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
+    where = "Install RAPIDS from its conda channels, into an environment of its own."
+    last, cuda = limit_of("rapids-of-cuda-10"), limit_of("cuda-of-old-rapids")
+    show = fixed("conda run -n rapids python -c 'import cuml; print(cuml.__version__)'")
+    create = ("conda", "create", "-y", "-n", "rapids", "-c", "rapidsai")
+    if own is not None and own < limit_of("rapids-oldest-cuda"):
+        specs = (f"rapids={last}", f"cudatoolkit={cuda}")
+        return Remedy(
+            f"{where} This driver runs CUDA {own}, which current releases do not support: {last} is the last one for "
+            f"CUDA {cuda}. For a newer release, update the driver first. A compiler does not help.",
+            (run(*create, "-c", "nvidia", "-c", "conda-forge", *map(CONDA_SPEC, specs)), show),
+        )
+    return Remedy(
+        f"{where} It needs a GPU of the Volta generation or newer; its installation guide names the releases for older "
+        "ones. A compiler does not help.",
+        (run(*create, "-c", "conda-forge", "rapids"), show),
+    )
+
+
 _FOR_R = Remedy(
     "A release of torch for R is built for few CUDA releases, which its message or its installation guide lists; it "
     "downloads CUDA itself, so another toolkit on the machine does not matter, only the driver's age. Start R anew, "
@@ -201,14 +215,14 @@ _OF_MANAGERS = (  # what a package manager's own message shows, whatever was ask
     (
         ("uv-everything", "uv-first-index", "uv-registry"),
         "Packages other than PyTorch's are looked up only in PyTorch's index",
-        _EXPLICIT,
+        only_for_torch,
     ),
     (
         ("conda-glibc",),
         "conda's channels have no packages that fit together, and it blames glibc, which is new enough",
         _OTHER_SOLVER,
     ),
-    (("placeholder",), "On PyPI, that release is an empty placeholder: its builds are on conda channels", _RAPIDS),
+    (("placeholder",), "On PyPI, that release is an empty placeholder: its builds are on conda channels", _rapids),
     (("r-torch", "r-lantern"), "torch for R has no build for the CUDA that it found", _FOR_R),
 )
 
@@ -231,14 +245,19 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     wrong = [message for message in asked if _not_there(message.values.get("tag"), matrix)]
     if wrong:
         tag = wrong[0].values["tag"]
-        yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no {tag} package index")
+        yield _NO_INDEX.found(
+            message_evidence(environment, wrong),
+            title=f"There is no {tag} package index",
+            remedy=nearest_index(environment, matrix, tag),
+        )
         return
     if unbuilt := _never_built(environment, matrix):
         yield unbuilt
         return
     for variants, title, given in _OF_MANAGERS:
         if told := seen(environment, _INDEX_ID, *variants):
-            yield _NO_INDEX.found(message_evidence(environment, told), title=title, remedy=given)
+            remedy = given if isinstance(given, Remedy) else given(environment, matrix)
+            yield _NO_INDEX.found(message_evidence(environment, told), title=title, remedy=remedy)
             return
     if beside := seen(environment, _INDEX_ID, "cpu-index-beside"):
         yield _NO_INDEX.found(

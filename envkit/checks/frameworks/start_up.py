@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
+from envkit.checks.engine.command import CONDA_SPEC, NAME, REQUIREMENT, Word, fixed, run
 from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.installs import distribution, installs, pip, release
+from envkit.checks.frameworks.installs import distribution, first_python, installs, pip, release
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
+    from envkit.base.versions import Version
     from envkit.tables import Matrix
 
 
@@ -67,7 +68,12 @@ def _without_avx(environment: Environment) -> Remedy | None:
         )
     item = next(installs(environment, "tensorflow"), None)
     last = limit("tensorflow-without-avx")
-    if item is None or (own := release(item.framework.version)) is None or own <= last or own.major > last.major:
+    own = release(item.framework.version) if item is not None else None
+    if item is None or own is None or own.major > last.major:
+        of_tensorflow = bool(seen(environment, "cpu-lacks-instructions", "detail-tensorflow"))
+        told = item.framework.version if item is not None else ""
+        return _of_tensorflow(environment, REQUIREMENT(f"tensorflow=={told}"), own) if of_tensorflow else None
+    if own <= last:
         return None
     name = "tensorflow-gpu" if distribution(item.python, "tensorflow-gpu") is not None else "tensorflow"
     return Remedy(
@@ -78,6 +84,35 @@ def _without_avx(environment: Environment) -> Remedy | None:
         (
             pip(item.python, "uninstall", "-y", NAME(name)),
             pip(item.python, "install", REQUIREMENT(f"{name}=={last}")),
+        ),
+    )
+
+
+def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -> Remedy:
+    """Where no older release is a way out: what the processor has decides between two."""
+    python = first_python(environment)
+    package = (exact,) if own is not None else (NAME("tensorflow"),)
+    last = limit("tensorflow-without-avx")
+    of_conda = f"tensorflow={own.release(2)}" if own is not None else "tensorflow"
+    old = "" if own is not None else f" after {last}, which a program of that time can use (tensorflow=={last})"
+    return Remedy(
+        f"The crash is TensorFlow's, whose official packages use AVX after {last}; CUDA is not at fault. If the first "
+        f"command prints nothing, the processor has no AVX, and pip has no build for it{old}: use conda's package, "
+        "which does not use AVX (second command: a new environment, in which you then start the program; "
+        "tensorflow-gpu in place of tensorflow for the GPU), compile TensorFlow on this machine, or use a machine "
+        "whose processor has AVX. In a virtual machine, use the host CPU model. If it prints avx, this TensorFlow was "
+        "compiled for a newer processor: replace it with the official package (last command).",
+        (
+            fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"),
+            run("conda", "create", "-y", "-n", "tensorflow-without-avx", "-c", "defaults", CONDA_SPEC(of_conda)),
+            pip(
+                python,
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                "--no-cache-dir",
+                *package,
+            ),
         ),
     )
 

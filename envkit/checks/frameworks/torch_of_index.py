@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import cuda_tag
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, first_python, pip
 from envkit.model import Environment, PythonEnvironment
 from envkit.tables.codes import limit
@@ -14,6 +15,8 @@ from envkit.tables.codes import limit
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
+
+_WITH_PYTHON = ("comfyui-portable", "runtime-folder", "one-click")  # programs whose Python the command names
 
 
 def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> Remedy | None:
@@ -26,12 +29,14 @@ def for_unknown_gpu(environment: Environment, matrix: Matrix, given: Remedy) -> 
     other = cuda_tag(newest)
     if row is None:
         return None
+    known = python.executable or environment.traceback_python.known or managed_by(environment, *_WITH_PYTHON)
+    own = "" if known else " Run the command with the program's own Python: another one changes nothing for it."
     words = map(REQUIREMENT, (f"torch=={row.version}", *row.companions))
     return Remedy(
         f"{given.advice} The input names no GPU: the builds for CUDA {cuda} run on every card from Maxwell to Hopper "
         f"with a driver that runs CUDA {cuda.major}; for an RTX 50 or other Blackwell card, write {other} instead of "
-        "the last part of the address. Run the command with the program's own Python, and restart the program. Given "
-        "the GPU's name, the last command prints exact releases.",
+        f"the last part of the address.{own} Restart the program afterward. Given the GPU's name, the last command "
+        "prints exact releases.",
         (
             pip(python, "uninstall", "-y", *map(NAME, TORCH_PACKAGES)),
             pip(python, "install", *words, "--index-url", URL(row.index_url or "")),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.containers.jetson_wheels import jetson_vision
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import export, fixed
+from envkit.checks.engine.command import NAME, export, fixed, run
 from envkit.checks.engine.evidence import kind, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
@@ -29,6 +29,7 @@ from envkit.checks.frameworks.companions import (
 )
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
+    capable_gpus,
     distribution,
     distribution_evidence,
     first_python,
@@ -38,9 +39,10 @@ from envkit.checks.frameworks.installs import (
     named_python,
     nothing_to_judge,
     release,
+    runs_on_gpus,
 )
 from envkit.checks.frameworks.requirements import broken, machine
-from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, Message, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -52,6 +54,18 @@ _WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__
 
 def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     """The companion for the torch that pip's message or the text names; a question where neither does."""
+    if seen(environment, "torchvision-mismatch", "detail-home"):
+        return Remedy(
+            "torch is imported from ~/.local, torchvision from the environment: leave ~/.local out, in the shell in "
+            "which the program starts. The second command then has to print the environment's torch; if it finds "
+            "none, install torch and torchvision into the environment together, as its project says, with the "
+            "variable set. To be rid of the copy: python -m pip uninstall torch, without an environment.",
+            (export("PYTHONNOUSERSITE", "1"), _WHICH_TORCH),
+        )
+    if kind(environment) is MachineKind.JETSON and (of_board := jetson_vision(environment, matrix)):
+        return of_board
+    if newer := _for_newer_gpu(environment, matrix):
+        return newer
     said = next((one.values for one in seen(environment, "torchvision-mismatch") if one.values.get("have")), None)
     python = first_python(environment)
     torch = Distribution("torch", said["have"]) if said is not None else distribution(python, "torch")
@@ -61,6 +75,8 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     if torch is None or build_of_torch(environment, matrix, torch.version) is None:
         return ask(environment, named_python(environment).executable)
     have = distribution(python, partner.name)
+    if have is not None and local_tag(torch.version).startswith("cu") and not local_tag(have.version):
+        return companion_remedy(environment, matrix, python, torch, have)
     if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
         return Remedy(
             f"{have.name} {have.version} and torch {torch.version} match, so some other torch is imported first, "
@@ -71,6 +87,19 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     return companion_remedy(environment, matrix, python, torch, partner)
+
+
+def _for_newer_gpu(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """All three of a newer release, where no build of the named one has code for the GPU; None elsewhere."""
+    item = next(installs(environment, "pytorch"), None)
+    version = release(item.framework.version) if item is not None else None
+    rows = [row for row in matrix.builds("pytorch") if version is not None and row.version.starts_with(version)]
+    if not rows or not capable_gpus(environment, matrix):
+        return None
+    if any(row.cuda is not None and runs_on_gpus(environment, matrix, row.cuda) for row in rows):
+        return None
+    why = f"No release build of PyTorch {version} is for this GPU: install a newer one, with its companions."
+    return bring(environment, matrix, "pytorch", why)
 
 
 def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
@@ -92,10 +121,23 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     if again is None and item is None and chosen is not None:
         again = fresh(environment, matrix, "pytorch", why, messages, version=chosen)
     given = again or bring(environment, matrix, "pytorch", why, messages=messages)
+    if step := seen(environment, _REPLACED_ID, "detail-conda-step"):
+        return _after_conda(given, step)
     if not any("pip install" in line for line in given.commands):
         return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
     python = item.python if item is not None else named_python(environment)
     return pinned(environment, given, python.executable)
+
+
+def _after_conda(given: Remedy, step: tuple[Message, ...]) -> Remedy:
+    """PyTorch by pip after the package for which conda exchanges it, whose solver does not look at pip's."""
+    package, channel = named(step, "package"), named(step, "channel")
+    where = ("-c", NAME(channel)) if channel else ()
+    return Remedy(
+        f"conda exchanges its PyTorch because {package} does not fit next to the CUDA build there. Let conda install "
+        f"{package} first; then install PyTorch with pip, which conda's solver leaves alone. {given.advice}",
+        (run("conda", "install", NAME(package), *where), *given.steps),
+    )
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:

@@ -122,6 +122,10 @@ _LABELS = (
     "program, or of the notebook's kernel, brings CUDA back. If that is not it: "
 )
 _TOLD_CLASSES = "The configuration says num_classes={classes}: the data has to have no more. "
+_TOLD_YAML = (
+    "With nc: {classes}, the first number of each line in the label files has to be less than {classes}: one larger "
+    "number is enough for this error. Delete the label caches (*.cache) after a correction. "
+)
 _FROM_ONE = (
     "The labels are numbered from 1 to {last}, and the loss takes 0 to {most}: the last class is out of range, as is "
     "the first where a list of weights or names begins at 0. Subtract 1 from every label where the data is read (and "
@@ -143,9 +147,10 @@ def _in_range(environment: Environment, matrix: Matrix) -> Remedy:
     """By what the assertion compares."""
     if last := named(seen(environment, _ASSERTION, "detail-from-one"), "last"):
         return Remedy(_FROM_ONE.format(last=last, most=int(last) - 1), _ONE_BY_ONE)
-    if seen(environment, _ASSERTION, "detail-labels"):
-        classes = named(seen(environment, _ASSERTION, "detail-classes"), "classes")
-        told = _TOLD_CLASSES.format(classes=classes) if classes else ""
+    yaml = seen(environment, _ASSERTION, "detail-yaml")
+    if yaml or seen(environment, _ASSERTION, "detail-labels"):
+        classes = named(yaml or seen(environment, _ASSERTION, "detail-classes"), "classes")
+        told = (_TOLD_YAML if yaml else _TOLD_CLASSES).format(classes=classes) if classes else ""
         return Remedy(f"{_LABELS.format(told=told)}{_AGAIN[0].lower()}{_AGAIN[1:].strip()}", _ONE_BY_ONE)
     if seen(environment, _ASSERTION, "detail-embedding"):
         return Remedy(f"{_EMBEDDING}{_AGAIN[0].lower()}{_AGAIN[1:].strip()}", _ONE_BY_ONE)

@@ -25,7 +25,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) |\buv venv\b", re.MULTILINE), ("uv pip", "uv venv")),
     "poetry": (
         regex(
-            _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b", re.MULTILINE
+            _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b"
+            r"|\b[Ww]ith poetry (?:I|we|it)\b",
+            re.MULTILINE,
         ),
         ("poetry ", "tool.poetry", "poetry.lock"),
     ),
@@ -317,10 +319,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "comfyui-portable": (
         regex(
             r"\bpython_embeded\b|\bComfyUI_windows_portable\b|\bportable (?:version of )?Comfy"
-            r"|\bComfy(?:UI)? (?:windows )?portable\b",
+            r"|\bComfy(?:UI)? (?:windows )?portable\b|\brun_nvidia_gpu\.bat\b",
             re.IGNORECASE,
         ),
-        ("python_embeded", "ortable"),
+        ("python_embeded", "ortable", "run_nvidia_gpu"),
     ),
     "runtime-folder": (
         regex(
@@ -342,7 +344,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "vllm": (regex(r"\bvllm[./ =]|\bvLLM\b"), ("vllm", "vLLM")),
     "gpustack": (regex(r"\bGPUStack\b|/gpustack/"), ("GPUStack", "/gpustack/")),
     "sglang": (regex(r"\bsglang\b|\bSGLang\b"), ("sglang", "SGLang")),
-    "llama-cpp-python": (regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/"), ("llama",)),
+    "llama-cpp-python": (
+        regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/|\bLlamaCpp\b|\bprivateGPT\b|\bn_gpu_layers ?= ?\d"),
+        ("llama", "LlamaCpp", "privateGPT", "n_gpu_layers"),
+    ),
     "llama.cpp": (regex(r"\bllama\.cpp\b|\bllama-(?:server|cli)\b|\bggml_cuda_init\b"), ("llama", "ggml_cuda_init")),
     "ollama": (regex(r"\b[oO]llama\b"), ("llama",)),
     "koboldcpp": (regex(r"\b[kK]obold[cC]pp\b"), ("obold",)),

@@ -67,7 +67,7 @@ _PACKAGE = regex(
     r"b|jax|JAX|TF|tf"
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|ORT|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
-    r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
+    r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)(?! is \()"
     r"(?: ?\[[^\]\n]{0,20}\])?(?:\.__version__\)?`?)?(?: nightly| in [a-z ]{1,24})?(?: from(?= \d))?"
     r"(?: [Vv]ersion| reports| is| says| prints| gives| shows| wheel|版本)?(?::| ?[-=]>| ?==?| v|-| )?[ ]?[`'\"(]?v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d|\.dev\d{1,8})?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
@@ -137,8 +137,10 @@ _REPLACED = regex(
 )  # the package is not there
 _PLAIN_WINDOWS = regex(
     r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
-    r"|\b(?:PSU|GB|RAM|GPU), windows(?=[.,;\n])|\bWindows \(?(?:64|32)[- ]?bit\b|\bWin(?:dows)? ?(?:下|上|系统)"
-    r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
+    r"|\b(?:PSU|GB|RAM|GPU), windows(?=[.,;\n])|\bWindows \(?(?:64|32)[- ]?bit\b|\bWin(?:dows)? ?(?:下|上|系统|平台)"
+    r"|\b(?:our|my|this) windows (?:workstation|machine|pc|box|laptop)\b|\bupdate on windows\b"
+    r"|(?:^|(?<=\()|(?<=[.!] ))windows(?=, )"
+    r"|\bwebui-user\.bat\b|\brun_nvidia_gpu\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
@@ -351,10 +353,8 @@ def _system(text: Text) -> Iterator[Clue]:
     systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
     known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
     if not known and not any(map(text.says, ("wsl", "linux", "ubuntu", "docker"))):
-        for match in (
-            *_matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "WIN ", "Win", "webui-user", "python_embeded"),
-            *text.matches_once(_DLL, ".dll"),
-        ):
+        words = ("indows", "WINDOWS", "WIN ", "Win", "webui-user", "run_nvidia", "python_embeded")
+        for match in (*_matches(text, _PLAIN_WINDOWS, *words), *text.matches_once(_DLL, ".dll")):
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return
     if not known and not any(map(text.says, ("wsl", "docker"))):
