@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from envkit._startup.records import record
+from envkit.base.kept import kept
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import Version
 from envkit.compat.cuda_line import sources_of, toolkits_of
@@ -108,18 +109,28 @@ def branch_number(driver: Version, tables: Tables, platform: str = "linux") -> i
 
     Who names a driver seldom names the system: a number that only Windows has is one for Windows.
     """
-    rows = tables.driver_branches
-    of_windows = next((row.branch for row in rows if driver.major in row.windows_majors), None)
+    of_windows = _branches_by_windows_major(tables).get(driver.major)
     if platform in WINDOWS_DRIVERS:
         return of_windows
-    on_linux = of_windows is None or any(row.branch == driver.major for row in rows)
-    return driver.major if on_linux else of_windows
+    return driver.major if of_windows is None or driver.major in _branches(tables) else of_windows
+
+
+@kept
+def _branches_by_windows_major(tables: Tables) -> dict[int, int]:
+    """The oldest branch whose drivers have a first number on Windows, by that number."""
+    return {major: row.branch for row in reversed(tables.driver_branches) for major in row.windows_majors}
+
+
+@kept
+def _branches(tables: Tables) -> dict[int, DriverBranch]:
+    """The rows of the branches by their numbers."""
+    return {row.branch: row for row in tables.driver_branches}
 
 
 def branch_of(driver: Version, tables: Tables, platform: str = "linux") -> DriverBranch | None:
     """The row of the driver's branch (384 of 384.81), or None when it is not in the table."""
     number = branch_number(driver, tables, platform)
-    return next((row for row in tables.driver_branches if row.branch == number), None)
+    return None if number is None else _branches(tables).get(number)
 
 
 def reported_cuda(driver: Version, tables: Tables, platform: str = "linux") -> Version | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit.base.kept import kept
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, called
 from envkit.compat.cuda_line import sources_of, toolkits_of
@@ -75,9 +76,15 @@ def _first_cuda_above(
     reported = branch.driver_cuda_version if branch else None
     if reported is None:
         return None
+    first = _first_cuda(tables, compute_capability)
+    return first if first is not None and reported.release(2) < first else None
+
+
+@kept
+def _first_cuda(tables: Tables, compute_capability: ComputeCapability) -> Version | None:
+    """The first CUDA release that compiles for a GPU; None where none is recorded."""
     targeting = (row for row in tables.toolkits if toolkit_match(compute_capability, row) is ToolkitMatch.TARGET)
-    first = next(targeting, None)
-    return first.release if first is not None and reported.release(2) < first.release else None
+    return next((row.release for row in targeting), None)
 
 
 def _by_family(family: str | None, label: str, number: int, tables: Tables) -> tuple[str, str]:

@@ -107,7 +107,12 @@ def with_its_extra(build: FrameworkBuild, builds: Iterable[FrameworkBuild], pyth
 
 def break_marks(build: FrameworkBuild) -> tuple[int, ...]:
     """The sides of breaks that a build is on, by number: two alike break next to the same builds."""
-    return tuple([number for number, span in _sides().get(package_of(build), ()) if span.holds(build.version)])
+    return _marks(package_of(build), build.version)
+
+
+@lru_cache(maxsize=4096)
+def _marks(package: str, version: Version) -> tuple[int, ...]:
+    return tuple([number for number, span in _sides().get(package, ()) if span.holds(version)])
 
 
 @lru_cache(maxsize=1)

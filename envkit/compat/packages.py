@@ -141,6 +141,7 @@ def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) 
     }
 
 
+@cache
 def lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
     """Whether every version that meets `spec` lies in a span such as `>=9,<10`, or `==1.7`, which is that line."""
     if span.exact is not None:

@@ -231,18 +231,17 @@ def gpu_on_cudnn(
     tables: Tables,
     *,
     name: str = "",
-    among: Sequence[CudnnRelease] | None = None,
 ) -> Verdict:
     """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU.
 
-    `among` are the only rows of cuDNN that can be of that version, where the caller knows. Where the CUDA is not known,
-    a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has an older one.
+    Where the CUDA is not known, a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has
+    an older one.
     """
     label = called(name, gpu)
     rows = [
         row
-        for row in (_of_major(tables).get(cudnn.major, ()) if among is None else among)
-        if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
+        for row in _by_release(tables).get((cudnn.major, cudnn.minor)[: len(cudnn.parts)], ())
+        if (cuda is None or row.cuda.major == cuda.major) and row.version.starts_with(cudnn)
     ]
     apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
     if apart is not None:
@@ -272,20 +271,28 @@ def gpu_on_cudnn(
 
 def cudnn_rules_out(gpu: ComputeCapability, build: FrameworkBuild, tables: Tables) -> bool:
     """Whether the cuDNN that a build was made for certainly has no kernels for a GPU, wherever it comes from."""
-    return build.cudnn is not None and _fails(tables, gpu, build.cudnn, build.cuda)
+    major = build.cuda.major if build.cuda is not None else None
+    return build.cudnn is not None and cudnn_status(tables, gpu, build.cudnn.parts, major) == "fail"
 
 
 @kept
-def _of_major(tables: Tables) -> dict[int, list[CudnnRelease]]:
-    found: dict[int, list[CudnnRelease]] = {}
+def _by_release(tables: Tables) -> dict[tuple[int, ...], list[CudnnRelease]]:
+    """The rows of cuDNN by their major version, and by their major and minor."""
+    found: dict[tuple[int, ...], list[CudnnRelease]] = {}
     for row in tables.cudnns:
-        found.setdefault(row.version.major, []).append(row)
+        version = row.version
+        found.setdefault((version.major,), []).append(row)
+        found.setdefault((version.major, version.minor), []).append(row)
     return found
 
 
 @kept
-def _fails(tables: Tables, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> bool:
-    return gpu_on_cudnn(gpu, cudnn, cuda, tables).status == "fail"
+def cudnn_status(tables: Tables, gpu: ComputeCapability, cudnn: tuple[int, ...], cuda: int | None) -> str:
+    """The status of a cuDNN version, as built for a CUDA major, on a GPU: ok, fail or unknown.
+
+    The version is its numbers: 8 and 8.0 are equal, and other lines.
+    """
+    return gpu_on_cudnn(gpu, Version(cudnn), Version.of(cuda) if cuda is not None else None, tables).status
 
 
 @kept
@@ -294,7 +301,7 @@ def _came_with_later_cuda(tables: Tables, gpu: ComputeCapability, cudnn: int, cu
 
     Kernels for a lower minor of the GPU's major are there, and run; that all do, nobody has tested.
     """
-    alike = _of_major(tables).get(cudnn, ())
+    alike = _by_release(tables).get((cudnn,), ())
     listing = [row for row in alike if _lists(row, gpu)]
     first = min(listing, key=lambda row: (row.cuda.major, row.version), default=None)
     known = any(row.max_compute_capability is not None for row in alike if row.cuda.major == cuda)

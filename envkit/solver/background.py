@@ -6,6 +6,7 @@ The tables know it all; a plan shows one row of it. Each sentence is about a par
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from envkit._startup.records import record
 from envkit.base.platforms import JETSON, WINDOWS, WSL
@@ -15,7 +16,14 @@ from envkit.compat.driver import driver_floors
 from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
 from envkit.compat.software import cudnn_rules_out
 from envkit.compat.tables import Tables
-from envkit.solver.release_spans import builds_here, listed, place_in_words, releases_of, spans, spans_in_words
+from envkit.solver.release_spans import (
+    builds_here,
+    first_and_last,
+    listed,
+    place_in_words,
+    releases_of,
+    spans_in_words,
+)
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.software_notes import beside_of, notes_of
 from envkit.tables.rows import FrameworkBuild, framework_title
@@ -59,7 +67,7 @@ class _Subject:
     def title(self) -> str:
         return framework_title(self.framework.name)
 
-    @property
+    @cached_property
     def wanted(self) -> list[FrameworkBuild]:
         """The builds of the releases that were asked for."""
         spec = self.framework.spec
@@ -75,7 +83,7 @@ def _of(framework: FrameworkRequest, request: Request, tables: Tables) -> Iterat
     every = [build for build in tables.builds(framework.name) if not (build.cpu_only or build.yanked)]
     if not every:
         return
-    newest = max(build.version for build in every)
+    newest = every[-1].version
     if request.platform == JETSON:  # whose packages are in no index
         yield from _notes_and_companions(framework, every, newest, request)
         return
@@ -265,14 +273,14 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     if not known:
         yield from _last_for_gpu(one, gpu)
         return
-    found, releases = spans(known, runs), releases_of(known)
-    if not found:
+    found = first_and_last(known, runs)
+    if found is None:
         return
-    first, last = found[0][0], found[-1][1]
-    if first != releases[0]:
+    first, last = found
+    if first != known[0].version:
         cudas = listed(build.cuda for build in known if build.version == first and runs(build))
         yield f"the first {one.title} release with kernels that run on {gpu.called} is {first} (CUDA {cudas})"
-    if last != releases[-1] and last < max(build.version for build in one.builds):
+    if last != known[-1].version and last < one.builds[-1].version:
         newest = cuda_span(capability, tables)[1]
         until = f", with CUDA {newest} or older" if newest is not None else ""
         yield (
@@ -284,6 +292,8 @@ def _for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
 def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
     """That PyTorch warns of a GPU that is newer than all that it has code for, though code for its kind runs on it."""
     capability = gpu.compute_capability
+    if one.framework.name != _WARNS or one.exact is None:
+        return
     builds = [build for build in one.wanted if build.sass and build.cuda is not None]
     fit = [
         build
@@ -291,9 +301,7 @@ def _above_all(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         if code_match(capability, build.sass, build.ptx) in _RUNS and not cudnn_rules_out(capability, build, one.tables)
     ]
     newest = max((code for build in fit for code in build.sass or ()), default=None, key=lambda code: code.numbers)
-    if one.framework.name != _WARNS or one.exact is None or newest is None or newest.numbers >= capability.numbers:
-        return
-    if newest.major == capability.major:
+    if newest is not None and newest.numbers < capability.numbers and newest.major == capability.major:
         cudas = series(str(cuda) for cuda in sorted({build.cuda for build in fit if build.cuda is not None}))
         yield (
             f"on {gpu}, {one.title} {one.exact} warns that it supports compute capability {newest} at most: code for "
@@ -309,10 +317,10 @@ def _last_for_gpu(one: _Subject, gpu: TargetGpu) -> Iterator[str]:
         least = build.min_compute_capability
         return least is not None and least.numbers <= gpu.compute_capability.numbers
 
-    found, releases = spans(known, supports), releases_of(known)
-    if found and found[-1][1] != releases[-1]:
-        last = found[-1][1]
-        after = next(release for release in releases if release > last)
+    found = first_and_last(known, supports)
+    if found is not None and found[1] != known[-1].version:
+        last = found[1]
+        after = next(build.version for build in known if build.version > last)
         least = (build.min_compute_capability for build in known if build.version == after)
         needs = min(filter(None, least), key=lambda capability: capability.numbers)
         yield (

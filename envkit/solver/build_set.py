@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from envkit.base.versions import Version, VersionSpec, by_line
-from envkit.solver.constraints import values_of
 from envkit.tables.rows import FrameworkBuild
 
 
@@ -19,15 +19,33 @@ class BuildSet:
     def __init__(self, builds: Iterable[FrameworkBuild]) -> None:
         self.builds = tuple(builds)
         self._groups: dict[tuple[str, ...], list[int]] = {}
+        self._cells: dict[str, list[int]] = {}
         self._meeting: dict[Hashable, Sequence[int]] = {}
 
     def groups(self, columns: tuple[str, ...]) -> list[int]:
         """A number for each build, the same for those that read alike in these columns."""
         if columns not in self._groups:
             numbers: dict[Hashable, int] = {}
-            values = (values_of(build, columns) for build in self.builds)
-            self._groups[columns] = [numbers.setdefault(one, len(numbers)) for one in values]
+            rows = zip(*[self._numbered(column) for column in columns], strict=True)
+            self._groups[columns] = [numbers.setdefault(row, len(numbers)) for row in rows]
         return self._groups[columns]
+
+    def _numbered(self, column: str) -> list[int]:
+        """A number for each build's cell in a column, the same for equal ones.
+
+        A version stands for its numbers: 12 and 12.0 are equal, and other lines. A table holds each distinct cell
+        once, so that few are compared.
+        """
+        if column not in self._cells:
+            cells = list(map(attrgetter(column), self.builds))
+            places = list(map(id, cells))
+            numbers: dict[Hashable, int] = {}
+            known = {
+                place: numbers.setdefault(cell.parts if type(cell) is Version else cell, len(numbers))
+                for place, cell in dict(zip(places, cells, strict=True)).items()
+            }
+            self._cells[column] = [known[place] for place in places]
+        return self._cells[column]
 
     def meeting(self, spec: VersionSpec | None) -> Sequence[int]:
         """The places of the builds whose version meets `spec`, in order."""
@@ -39,6 +57,11 @@ class BuildSet:
         if key not in self._meeting:
             self._meeting[key] = [place for place, build in enumerate(self.builds) if spec.holds(build.version)]
         return self._meeting[key]
+
+    @cached_property
+    def newest(self) -> Version:
+        """The newest release, withdrawn or not."""
+        return max((build.version for build in self.builds), key=lambda version: version.order)
 
     @cached_property
     def _lines(self) -> dict[tuple[int, ...], list[int]]:

@@ -116,15 +116,19 @@ def rejections(query: Query, framework: FrameworkRequest) -> Counter[str]:
     builds = query.knowledge.build_set(framework.name)
     counts = Counter({"framework-version": len(builds.builds) - len(builds.meeting(framework.spec))})
     counts.update(dict.fromkeys((constraint.relation for constraint in CONSTRAINTS), 0))  # equal counts in this order
-    every = rejected(query, FrameworkRequest(framework.name))
-    counts.update(constraint.relation for _, broken in every for constraint in broken)
+    for constraint, groups, known in _asked(query, framework.name):
+        one_of = dict(zip(groups, builds.builds, strict=True))
+        for group, size in Counter(groups).items():
+            if group not in known:
+                known[group] = constraint.holds(query, one_of[group])
+            counts[constraint.relation] += size if known[group] is False else 0
     return +counts
 
 
 def candidate(query: Query, build: FrameworkBuild) -> Candidate:
     """A build that passed, not ranked yet."""
-    known = query.knowledge.pythons(build)
-    pythons = frozenset([python for python in known if python_meets(query.request.python, python)])
+    known, wanted = query.knowledge.pythons(build), query.request.python
+    pythons = frozenset(known if wanted is None else [python for python in known if python_meets(wanted, python)])
     return Candidate(build, pythons, query.toolkits_for(build) if needs_system_cuda(build) else None)
 
 

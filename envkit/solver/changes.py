@@ -76,7 +76,7 @@ def _anchor(spec: VersionSpec | None) -> Version:
 
 def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]:
     """The versions, newer ones ascending then older ones descending: an upgrade is tried before a downgrade."""
-    known = sorted(set(versions))
+    known = sorted(set(versions), key=lambda version: version.order)
     return [version for version in known if version >= anchor] + [
         version for version in reversed(known) if version < anchor
     ]

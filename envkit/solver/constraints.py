@@ -47,12 +47,6 @@ class Constraint:
     refusal: Callable[[Query, FrameworkBuild], Verdict]
 
 
-def values_of(build: FrameworkBuild, columns: tuple[str, ...]) -> Hashable:
-    """A build's values in these columns. A version stands for its numbers: 12 and 12.0 are equal, and other lines."""
-    cells = [getattr(build, column) for column in columns]
-    return tuple([cell.parts if type(cell) is Version else cell for cell in cells])
-
-
 # ---- the package
 
 

@@ -14,7 +14,7 @@ from envkit.compat.driver import DriverFloors, branch_of, compat_branches, drive
 from envkit.compat.driver_gpu import first_driver_for_gpu, gpu_on_driver, last_branch_of, last_branch_reaches
 from envkit.compat.gpu import CodeMatch, best_match, code_match
 from envkit.compat.pythons import ANY_PYTHON, PythonSpan, python_span
-from envkit.compat.software import LibraryMatch, cudnn_meets, cudnn_supports_cuda, gpu_on_cudnn, toolkit_serves
+from envkit.compat.software import LibraryMatch, cudnn_meets, cudnn_status, cudnn_supports_cuda, toolkit_serves
 from envkit.compat.system import compiling_effort
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -50,7 +50,7 @@ class Knowledge:
             return self.toolkits_by_line.get(spec.line, ())
         return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
 
-    @property
+    @cached_property
     def toolkits_by_line(self) -> Mapping[tuple[int, ...], Sequence[Toolkit]]:
         """The toolkits by every release line that holds them."""
         return toolkits_by_line(self.tables)
@@ -105,16 +105,14 @@ class Knowledge:
 
     def has_newer(self, build: FrameworkBuild, spec: VersionSpec | None) -> bool:
         """Whether there is a newer release of a build's framework within the versions asked for."""
-        releases = (one.version for one in self.build_set(build.framework).builds)
-        return any(one > build.version and (spec is None or spec.holds(one)) for one in releases)
+        known = self.build_set(build.framework)
+        if spec is None:
+            return known.newest > build.version
+        return any(known.builds[place].version > build.version for place in known.meeting(spec))
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
-        major = cuda.major if cuda else None
-        key = ("cudnn", gpu.major, gpu.minor, cudnn.parts, major)
-        return self._once(
-            key, lambda: gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
-        )
+        return cudnn_status(self.tables, gpu, cudnn.parts, cuda.major if cuda else None)
 
     def python_span(self, build: FrameworkBuild) -> PythonSpan:
         """What the other releases of its framework say about the Pythons of a build whose row names none."""
@@ -137,8 +135,8 @@ class Knowledge:
 
     def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
         """The frameworks whose CUDA a build uses, where it has none of its own."""
-        framework = self.tables.framework(build.framework)
-        return framework.cuda_from if framework is not None and build.cuda is None else ()
+        framework = self.tables.framework(build.framework) if build.cuda is None else None
+        return framework.cuda_from if framework is not None else ()
 
     def is_cuda_unknown(self, build: FrameworkBuild) -> bool:
         """True for a build that uses a CUDA, which is not recorded, and not that of another framework."""
@@ -148,19 +146,6 @@ class Knowledge:
         """Whether the cuDNN that a build has or was made for is a requested one; None where that is not known."""
         key = ("cudnn-meets", numbers(build.cuda, build.cudnn), wanted.key)
         return self._once(key, lambda: cudnn_meets(build, wanted, self.tables))
-
-    def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
-        """The rows that can be of a version: those of its major, or of its major and minor."""
-        return self._cudnns_by_release.get((cudnn.major, cudnn.minor)[: len(cudnn.parts)], ())
-
-    @cached_property
-    def _cudnns_by_release(self) -> dict[tuple[int, ...], list[CudnnRelease]]:
-        groups: dict[tuple[int, ...], list[CudnnRelease]] = {}
-        for row in self.tables.cudnns:
-            version = row.version
-            groups.setdefault((version.major,), []).append(row)
-            groups.setdefault((version.major, version.minor), []).append(row)
-        return groups
 
     def together(self, architecture: str, platform: str) -> Together:
         """What goes together in one environment."""
@@ -299,7 +284,7 @@ def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, 
     groups: dict[tuple[bool, tuple[int, ...]], list[FrameworkBuild]] = {}
     for build in gpu_builds(builds):
         groups.setdefault((not build.yanked, build.version.parts), []).append(build)
-    ordered = sorted(groups, key=lambda key: (key[0], Version(key[1])), reverse=True)
+    ordered = sorted(groups, key=lambda key: (key[0], Version(key[1]).order), reverse=True)
     return [tuple(groups[key]) for key in ordered]
 
 

@@ -30,8 +30,8 @@ def _ways(query: Query) -> Iterator[str]:
             if (
                 here
                 and row.framework == framework.name
-                and _stands_for(row, framework, query)
                 and _for_gpus(row, query)
+                and _stands_for(row, framework, query)
             ):
                 yield row.way
 
@@ -90,5 +90,5 @@ def _for_gpus(row: OtherWay, query: Query) -> bool:
 def _stands_for(row: OtherWay, framework: FrameworkRequest, query: Query) -> bool:
     """Whether the release that was asked for, or the newest, is one of those that the way stands for."""
     asked = framework.spec.clauses[0][1] if framework.spec and framework.spec.clauses else None
-    newest: Version = asked or max(build.version for build in query.knowledge.build_set(framework.name).builds)
+    newest: Version = asked or query.knowledge.build_set(framework.name).newest
     return VersionSpec.parse(row.versions).holds(newest)

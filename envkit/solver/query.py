@@ -184,11 +184,16 @@ class Query:
     @cached_property
     def usable_toolkits(self) -> tuple[Toolkit, ...]:
         """Those of them that a system cuDNN as requested exists for, and that serve by themselves where they must."""
-        return tuple(
-            toolkit
-            for toolkit in self.toolkits
-            if self.cudnn_allowed(toolkit, None) and not (self.toolkit_alone and self.against_alone(toolkit))
-        )
+        return tuple(toolkit for toolkit in self.toolkits if self._serves(toolkit))
+
+    @cached_property
+    def has_usable_toolkit(self) -> bool:
+        """Whether there is one; the newest is tried first, since it mostly is."""
+        newest_first = reversed(self.wanted_toolkits)
+        return any(not self.cuda_failures(one.version) and self._serves(one) for one in newest_first)
+
+    def _serves(self, toolkit: Toolkit) -> bool:
+        return self.cudnn_allowed(toolkit, None) and not (self.toolkit_alone and self.against_alone(toolkit))
 
     def against_alone(self, toolkit: Toolkit) -> Verdict | None:
         """Why a toolkit that is wanted for itself does not serve: its compiler does not know a GPU, or NVIDIA has ended
@@ -227,10 +232,22 @@ class Query:
         """The relations that rule out the CUDA of a build: its own, or every one that it could load."""
         if build.cuda is None or build.cpu_only:
             return ()
+        versions = numbers(build.cuda, build.cuda_min, build.cuda_max, build.cudnn)
+        known, key = self._build_answers, (needs_system_cuda(build), versions)
+        if key not in known:
+            known[key] = self._found_against(build, build.cuda)
+        relations: tuple[str, ...] = known[key]
+        return relations
+
+    @cached_property
+    def _build_answers(self) -> dict[Hashable, Any]:
+        return self.answers("against-cuda", self.cuda_side)
+
+    def _found_against(self, build: FrameworkBuild, cuda: Version) -> tuple[str, ...]:
         if needs_system_cuda(build):
             return self._against_all_of(build)
-        meets = self.cuda_meets(build.cuda) or any(states_cuda(build, toolkit) for toolkit in self.wanted_toolkits)
-        failures = self.cuda_failures(build.cuda) or self._against_every_release(build.cuda)
+        meets = self.cuda_meets(cuda) or any(states_cuda(build, toolkit) for toolkit in self.wanted_toolkits)
+        failures = self.cuda_failures(cuda) or self._against_every_release(cuda)
         return (*(() if meets else ("cuda-version",)), *failures)
 
     def _against_every_release(self, line: Version) -> tuple[str, ...]:

@@ -28,8 +28,14 @@ def builds_here(framework: str, request: Request, tables: Tables) -> list[Framew
 
 
 def releases_of(builds: Iterable[FrameworkBuild]) -> list[Version]:
-    """The releases of builds, oldest first."""
-    return sorted({build.version for build in builds})
+    """The releases of builds, which are oldest first as in their table."""
+    return list(dict.fromkeys(build.version for build in builds))
+
+
+def first_and_last(among: Sequence[FrameworkBuild], holds: Holds) -> tuple[Version, Version] | None:
+    """The first and the last release of which a build holds, which does not judge those in between; None for none."""
+    first = next((build.version for build in among if holds(build)), None)
+    return (first, next(build.version for build in reversed(among) if holds(build))) if first is not None else None
 
 
 def spans(among: Sequence[FrameworkBuild], holds: Holds) -> list[tuple[Version, Version]]:

@@ -162,9 +162,11 @@ def _newer_releases(selection: Selection, query: Query) -> int:
 
 def feasible(query: Query) -> bool:
     """Whether a request has any plan: `select` without looking for the best."""
+    if not query.request.frameworks:
+        return not query.driver_drops_gpu and query.has_usable_toolkit
     start = _start(query)
-    if start is None or not query.request.frameworks:
-        return start is not None
+    if start is None:
+        return False
     if len(query.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
         return next(passing(query, query.request.frameworks[0]), None) is not None
     groups = [_Replay(_passing(query, framework)) for framework in query.request.frameworks]

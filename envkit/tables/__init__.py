@@ -112,7 +112,7 @@ class Matrix:
     @cached_property
     def _gpus_by_name(self) -> dict[str, tuple[GpuModel, ...]]:
         # a name beats an alias, and of boards with one name the least capable beats the others
-        ordered = sorted(self.gpus, key=lambda gpu: gpu.compute_capability)
+        ordered = sorted(self.gpus, key=lambda gpu: gpu.compute_capability.order)
         found: dict[str, tuple[GpuModel, ...]] = {}
         for names in (lambda gpu: (gpu.name,), lambda gpu: gpu.aliases):
             for gpu in ordered:
@@ -196,7 +196,8 @@ class Matrix:
 
     def framework(self, name_or_alias: str) -> Framework | None:
         """The framework of this name, alias, package or import name, in any case; None when it is not known."""
-        return self._frameworks_by_word.get(_plain_word(name_or_alias))
+        known = self._frameworks_by_word
+        return known.get(name_or_alias) or known.get(_plain_word(name_or_alias))
 
     def builds(self, framework_name: str) -> tuple[FrameworkBuild, ...]:
         """The builds of the framework of this name, oldest first; of one version the latest upload (.post1) first.
