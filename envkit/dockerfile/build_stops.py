@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import replace
-from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
-from envkit.dockerfile.check_base import Meant, nearest_tag
-from envkit.dockerfile.check_parts import command_subject, line_of, stop
+from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.framework_refused import framework_refused
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_absent import program_missing
@@ -21,6 +18,7 @@ from envkit.dockerfile.stops_blank import nothing_to_install
 from envkit.dockerfile.stops_certificates import certificates_missing
 from envkit.dockerfile.stops_clones import script_gone
 from envkit.dockerfile.stops_companions import companion_outgrown
+from envkit.dockerfile.stops_compiler import compiler_missing
 from envkit.dockerfile.stops_conda import conda_gone, conda_unfound
 from envkit.dockerfile.stops_conda_pythons import conda_for_other_python, conda_keeps_its_python
 from envkit.dockerfile.stops_dash import activate_unread, bash_words, environment_unmade
@@ -75,7 +73,7 @@ from envkit.dockerfile.stops_releases import release_gone, release_missing
 from envkit.dockerfile.stops_requirements import bounds_contradict, of_python_itself, pinned_twice
 from envkit.dockerfile.stops_root import apt_without_root
 from envkit.dockerfile.stops_runfiles import runfile_asks, runfile_with_driver
-from envkit.dockerfile.stops_setup import setup_imports
+from envkit.dockerfile.stops_setup import setup_imports, tool_missing
 from envkit.dockerfile.stops_sources import source_stops
 from envkit.dockerfile.stops_switches import switch_renamed
 from envkit.dockerfile.stops_system import (
@@ -87,19 +85,15 @@ from envkit.dockerfile.stops_system import (
     sources_missing,
 )
 from envkit.dockerfile.stops_tools import export_gone, option_gone, program_moved
-from envkit.dockerfile.stops_torch import compiled_anew, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_torch import gpu_unnamed, without_torch
 from envkit.dockerfile.stops_users import user_exists
 from envkit.dockerfile.stops_uv import environment_missing
 from envkit.dockerfile.stops_words import apt_list, bash_alone, misspelled, requirement_unread
 from envkit.dockerfile.stops_written import joined, list_missing
 from envkit.dockerfile.system_cudnn import cudnn_of_the_system
-from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-    from envkit.tables.rows import ImageTag
-
-_WITHOUT_COMPILER = frozenset({"base", "runtime"})
 
 
 def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
@@ -143,6 +137,7 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         verb_gone,
         program_moved,
         setup_imports,
+        tool_missing,
         python_too_old,
         unbuildable,
         system_sync,
@@ -229,53 +224,4 @@ def _stops(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     yield from manager_missing(ground, matrix)
     yield from release_missing(ground, matrix)
     yield from conda_for_other_python(ground, matrix)
-    yield from _without_compiler(ground, matrix)
-
-
-def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
-    """Every command that needs the CUDA compiler in an image that certainly has none."""
-    base = ground.base
-    bare = ground.stock and base.repository != CUDA_REPOSITORY
-    if bare and ground.first and not ground.tells & {"compiler", "copied", "bind"}:
-        yield from _without_toolkit(ground)
-    if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
-        return
-    if "compiler" in ground.tells or "SKIP_CUDA" in " ".join(ground.environment):
-        return
-    for step, made in compiled_anew(ground):
-        words = step.command.words
-        compiled = next((one for one in made if one.row.needs_nvcc), None)
-        asked = words[:2] == ("which", "nvcc") and step.command.decisive
-        line, needs = step.command.line, "nvcc" if asked or words[0].rpartition("/")[2] == "nvcc" else ""
-        if compiled is not None:
-            line, needs = compiled.line, compiled.name
-        if needs:
-            yield stop(
-                faults.COMPILER_MISSING,
-                f"{needs} needs the CUDA compiler, but a {base.row.flavor} image does not have it",
-                command_subject(step.command, line),
-                impact="The build stops: nvcc is not found.",
-                fix=_devel_image(base.row, matrix),
-            )
-
-
-def _without_toolkit(ground: Ground) -> Iterator[Finding]:
-    """The first call of nvcc itself in an image of a distribution or of Python's project, which has nothing of CUDA."""
-    for step in ground.steps:
-        if step.command.words[0] == "nvcc" and step.command.decisive:
-            yield stop(
-                faults.COMPILER_MISSING,
-                f"nvcc is the CUDA compiler, which {ground.base.image} does not have",
-                command_subject(step.command),
-                impact="The build stops: nvcc is not found.",
-                fix=f"Start from a devel image of {CUDA_REPOSITORY}, or remove the command.",
-            )
-            return
-
-
-def _devel_image(row: ImageTag, matrix: Matrix) -> str:
-    """The same image with the compiler, where it can still be pulled; otherwise the supported one nearest to it."""
-    beside = tag_row(row.repository, row.tag.replace(row.flavor, "devel"), matrix)
-    if beside is not None and beside.state not in GONE:
-        return f"Use {beside.repository}:{beside.tag} as the base image."
-    return nearest_tag(replace(row, flavor="devel"), matrix, Meant())
+    yield from compiler_missing(ground, matrix)

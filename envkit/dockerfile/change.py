@@ -19,6 +19,19 @@ _STEPS = 12  # faults that are put right in one file
 Check = Callable[[str], Sequence[Finding]]
 
 _REPAIRED = frozenset({image_faults.DRIVER_INSIDE.id})  # warnings that are no matter of taste
+# What takes the GPU from a framework: no repair may end in one, be it a warning.
+_WITHOUT_GPU = frozenset(
+    one.id
+    for one in (
+        image_faults.CPU_BUILD,
+        image_faults.CUDA_MISSING,
+        image_faults.CUDNN_DIFFERS,
+        image_faults.CUDNN_MISSING,
+        image_faults.FRAMEWORK_FOR_OTHER_CUDA,
+        image_faults.GPU_HIDDEN,
+        image_faults.GPU_WITHOUT_CODE,
+    )
+)
 
 
 @record
@@ -86,10 +99,19 @@ def _step(
 
 
 def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:
-    """Whether the fault is gone and at most one has come in its place: after one a build may meet another."""
+    """Whether the fault is gone and at most one has come in its place: after one a build may meet another.
+
+    A framework that has its GPU keeps it.
+    """
+    before, after = tuple(before), tuple(after)
     errors_before, errors_after = _errors(before), _errors(after)
     gone = _count(errors_after, fault) < _count(errors_before, fault)
-    return gone and len(errors_after) <= len(errors_before)
+    return gone and len(errors_after) <= len(errors_before) and _warned(after) <= _warned(before)
+
+
+def _warned(findings: Iterable[Finding]) -> int:
+    """How many warnings say that a framework does not use the GPU."""
+    return sum(one.status is Status.WARN and one.id in _WITHOUT_GPU for one in findings)
 
 
 def _errors(findings: Iterable[Finding]) -> list[Finding]:

@@ -5,47 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.regex import regex
-from envkit.base.names import normalized
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.package_breaks import extra_against, with_its_extra
 from envkit.compat.pythons import python_has_wheel
 from envkit.compat.software import (
     GlibcMatch,
     glibc_match,
     glibc_meets,
-    range_of_row,
-    toolkit_serves_build,
 )
-from envkit.compat.verdict import Verdict
+from envkit.dockerfile.check_numpy import numpy_beside
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
+from envkit.dockerfile.check_system_cuda import cuda_of_the_system
 from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.common_python import newest_for_all
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, cpu_without_python, is_for_the_cpu
-from envkit.dockerfile.cudnn_brought import cudnn_may_come_from_pip
-from envkit.dockerfile.framework_packages import CUDNN_AT_WILL, Wanted
-from envkit.dockerfile.specifiers import is_bounded
+from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
-from envkit.tables.build_stops import GoneExtra, numpy_bringers
-from envkit.tables.codes import limit
+from envkit.tables.build_stops import GoneExtra
 from envkit.tables.images import ForeignSystem
-from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
-from envkit.tables.rows import FrameworkBuild, Toolkit, framework_title
+from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_OF_NVIDIA = "nvcr.io/nvidia/"
-_ON_THE_CPU = "It does not use the GPU: it falls back to the CPU."
 _OF_GLIBC = "manylinux"
-_GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
 
 def framework_findings(chosen: Choices, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
@@ -159,7 +148,7 @@ def _build(
         )
         return
     yield from _around(build, wanted, found, request, subject, anew, matrix)
-    yield from _numpy(build, wanted, found, subject, matrix)
+    yield from numpy_beside(build, wanted, found, subject, matrix)
 
 
 def _around(
@@ -190,7 +179,7 @@ def _around(
         return
     from_system = origin == "system"
     if from_system:
-        yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
+        yield from cuda_of_the_system(build, wanted, found, request, subject, anew, matrix)
     yield from build_targets(build, wanted.python, from_system, subject, found, request, matrix)
 
 
@@ -204,133 +193,3 @@ def brings_its_cuda(chosen: Choices) -> bool:
     """True when every framework of the file comes with CUDA of its own, so that the system's serves none of them."""
     builds = chosen.values()
     return bool(builds) and all(not isinstance(build, Problem) and build.bundles_cuda for build in builds)
-
-
-def _cuda_of(
-    build: FrameworkBuild,
-    wanted: Wanted,
-    found: Contents,
-    request: Request,
-    subject: str,
-    anew: Command,
-    matrix: Matrix,
-) -> Iterator[Finding]:
-    """Whether the system has the CUDA and cuDNN that a build loads from there."""
-    held = found.conda_cuda
-    if build.cuda is None or (held is not None and held.version.starts_with(build.cuda)):
-        return  # the Python of conda finds conda's libraries
-    title = f"{build.named}"
-    if found.cuda is None:
-        yield _without_cuda(build, wanted, found, request, subject, anew, matrix)
-        return
-    toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
-    if toolkits:
-        verdict = toolkit_serves_build(build, toolkits[-1])
-        if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
-            verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
-        name = framework_title(build.framework)
-        fix = f"Use an image with CUDA {build.cuda}, or the release of {name} built for yours."
-        if verdict.status == "fail" and _may_load(build, toolkits[-1]):
-            detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
-            verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
-        if verdict.status == "fail" and _goes_on(build, wanted):
-            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
-        impact = f"{title} cannot find its libraries: the import fails, or the framework runs on the CPU."
-        yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, fix, anew)
-    yield from _cudnn_of(build, wanted, found, subject, anew)
-
-
-def _goes_on(build: FrameworkBuild, wanted: Wanted) -> bool:
-    """True for a framework that starts without its libraries and runs on the CPU, and whose name asks for no GPU."""
-    goes_on = build.framework == "tensorflow" and build.version >= limit("tensorflow-starting-without-cuda")
-    return goes_on and _GPU_IN_NAME.search(wanted.package) is None
-
-
-def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
-    """True for an older minor release of the build's CUDA, whose libraries have the names that the build asks for."""
-    since = toolkit.libraries_since
-    return build.cuda is not None and since is not None and since.major == build.cuda.major and build.cuda > since
-
-
-def _without_cuda(
-    build: FrameworkBuild,
-    wanted: Wanted,
-    found: Contents,
-    request: Request,
-    subject: str,
-    anew: Command,
-    matrix: Matrix,
-) -> Finding:
-    """The finding where no CUDA is named: nothing is certain of a base that is not known to envkit."""
-    title = f"{build.named} loads CUDA {build.cuda} from the system, but"
-    if found.some_cuda or not found.base.plain:
-        source = found.some_cuda.text if found.some_cuda else found.base.image
-        told = f"{title} it is not known which CUDA {source} contains"
-        return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
-    remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
-    if build.bundles_cuda:  # with its extra it would provide them
-        own = with_its_extra(build, matrix.builds(build.framework), wanted.python)
-        remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(own)),))
-    if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
-        told = f"{title} the image has none: it will not use a GPU"
-        return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
-    impact = "The import fails, or the framework runs on the CPU."
-    return finding(
-        faults.CUDA_MISSING, Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
-    )
-
-
-def _gpu_meant(request: Request, found: Contents) -> bool:
-    """True where something says that the image is for GPUs."""
-    return bool(request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY)
-
-
-def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
-    title = f"{build.named}"
-    if build.cudnn is None or build.framework in CUDNN_AT_WILL:
-        return
-    impact = "The import, or the first convolution, fails."
-    if found.cudnn is None and found.base.plain and not found.some_cudnn:
-        told = f"{title} loads cuDNN {build.cudnn} from the system, but the image has none"
-        remedy = Remedy(
-            f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)
-        )
-        yield finding(faults.CUDNN_MISSING, Status.FAIL, told, subject, impact=impact, remedy=remedy)
-    elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
-        told = f"{title} loads cuDNN {build.cudnn.major}, but the image has cuDNN {found.cudnn.major}"
-        goes_on = _goes_on(build, wanted)
-        if not goes_on and cudnn_may_come_from_pip(build, found.packages):
-            told = f"{title} loads cuDNN {build.cudnn.major}: whether it finds the one of a wheel is not known"
-            yield finding(faults.CUDNN_DIFFERS, Status.UNKNOWN, told, subject)
-            return
-        remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
-        status, impact = (Status.WARN, _ON_THE_CPU) if goes_on else (Status.FAIL, impact)
-        yield finding(faults.CUDNN_DIFFERS, status, told, subject, impact=impact, remedy=remedy)
-
-
-def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
-    """True where the framework requires NumPy, or something next to it that takes its newest version."""
-    if build.framework != "pytorch" or build.version < limit("pytorch-without-numpy"):
-        return True
-    rows = numpy_bringers()
-    named = ((rows.get(normalized(one.name)), one.spec) for one in found.packages)
-    return any(row is not None and (row.always or not is_bounded(spec)) for row, spec in named)
-
-
-def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
-    """What is to say of the NumPy that the file asks for, or that pip provides where nothing limits it."""
-    own = found.base.own
-    if own is not None and own.repository.startswith(_OF_NVIDIA) and found.asked("numpy") is None:
-        return  # pip leaves the NumPy of the image, whose release is not known
-    titles = (matrix.source(key).title for key in build.sources)
-    verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
-    if verdict is None or (verdict.status != "fail" and not _brings_numpy(build, found)):
-        return
-    yield from_verdict(
-        faults.NUMPY_UNBOUNDED,
-        verdict,
-        subject,
-        faults.NUMPY_IMPACT,
-        "Pin NumPy in the same pip install.",
-        run("pip", "install", REQUIREMENT(f"numpy{range_of_row(build.numpy or '')}")),
-    )

@@ -16,6 +16,7 @@ from envkit.compat.packages import requirement_of
 from envkit.compat.pairs import TESTED_ONLY, fitting_beside, meeting, needed_of, pair_agrees, with_extras
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.common_python import pythons_of_torch
+from envkit.dockerfile.made_for import host_of, made_for
 from envkit.dockerfile.needs import Needs
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -38,7 +39,8 @@ _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final re
 class Clash:
     """A package that does not go with its neighbors, and why.
 
-    `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known.
+    `breaks`: it certainly breaks something. `release`: the newest one that is made for them, '' where none is known, or
+    where the neighbors may have to change instead. `beside`: the framework that it is made for, as it is asked for.
     `needs`: what it requires of a neighbor, '' where that is not known. `apart`: the two are in separate commands.
     """
 
@@ -48,9 +50,20 @@ class Clash:
     release: str
     needs: str = ""
     apart: bool = False
+    beside: str = ""
 
 
 def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator[Clash]:
+    """The packages that do not go together; the release of a companion is named where only the companion is wrong."""
+    found = tuple(_clashes(packages, needs))
+    own = [one for one in found if not host_of(normalized(one.package.name))]
+    asked = [requirement_of(one.needs) for one in own if one.needs]
+    disputed = {normalized(one.package.name) for one in own} | {one.package for one in asked if one is not None}
+    for one in found:
+        yield replace(one, release="") if host_of(normalized(one.package.name)) in disputed else one
+
+
+def _clashes(packages: Iterable[Package], needs: Needs | None) -> Iterator[Clash]:
     """Each package that no release of its neighbors goes with; with `needs`, by all that the pinned ones require.
 
     The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
@@ -70,17 +83,37 @@ def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator
         verdict = _agrees(one, specs)
         if verdict.status != "fail":
             for line, refusal in needs.against(one, beside) if needs is not None else ():
-                yield Clash(one, refusal, breaks=True, release="", needs=line)
+                yield _with_release(Clash(one, refusal, breaks=True, release="", needs=line), specs, needs)
             continue
         if _agrees(one, beside).status == "fail":
             breaks = normalized(one.name) not in TESTED_ONLY
-            yield Clash(one, verdict, breaks, _release_beside(one, specs, needs), needed_of(releases_of(one), specs))
+            clash = Clash(one, verdict, breaks, "", needed_of(releases_of(one), specs))
+            yield _with_release(clash, specs, needs)
+            yield from _further(clash, needs, beside)
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
         built = [other for other in packages if normalized(other.name) in TIED_TO_TORCH and other.command < one.command]
-        release = _release_beside(latest, specs, needs)
-        yield Clash(latest, verdict, latest is one and bool(built), release, apart=True)
+        needed = needed_of(releases_of(one), specs) if latest is one else ""
+        clash = Clash(latest, verdict, latest is one and bool(built), "", needed, apart=True)
+        yield _with_release(clash, specs, needs)
+
+
+def _further(clash: Clash, needs: Needs | None, beside: Mapping[str, tuple[str, VersionSpec]]) -> Iterator[Clash]:
+    """What else the same command refuses of a package, which pip would report once the first is gone."""
+    first = requirement_of(clash.needs) if clash.needs else None
+    for line, refusal in needs.against(clash.package, beside) if needs is not None and first is not None else ():
+        other = requirement_of(line)
+        if other is not None and first is not None and other.package != first.package:
+            yield Clash(clash.package, refusal, clash.breaks, "", line)
+
+
+def _with_release(clash: Clash, specs: Mapping[str, tuple[str, VersionSpec]], needs: Needs | None) -> Clash:
+    """With the release of a companion that is made for what is there. Nothing says that of any other package."""
+    host = host_of(normalized(clash.package.name))
+    if host not in specs:
+        return clash
+    return replace(clash, release=_release_beside(clash.package, specs, needs), beside=specs[host][0])
 
 
 def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
@@ -144,18 +177,20 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], 
     is for as many as the rest, or for several of them.
     """
     others = {other: spec for other, spec in specs.items() if other != normalized(one.name)}
-    fitting = fitting_beside(_known(one, lambda _: True), others)
+    own = _known(one, lambda _: True)
+    fitting = (release for release in fitting_beside(own, others) if made_for(normalized(one.name), release, others))
     if needs is not None:
-        fitting = (own for own in fitting if not any(needs.against(replace(one, spec=f"=={own}"), others)))
+        fitting = (release for release in fitting if not any(needs.against(replace(one, spec=f"=={release}"), others)))
     named = needs.python if needs is not None else None
     possible = _pythons(one, others)
     stays = named is not None and (not possible or named.release(2) in possible)
     pythons = (named.release(2),) if named is not None and stays else possible
     usable = tuple(fitting)
-    for_all = next((own for own in usable if _has_wheels(one, own, pythons)), "")
+    for_all = next((release for release in usable if _has_wheels(one, release, pythons)), "")
     if for_all or named is not None:
         return for_all
-    return next((own for own in usable if sum(_has_wheels(one, own, (python,)) for python in pythons) > 1), "")
+    several = (release for release in usable if sum(_has_wheels(one, release, (python,)) for python in pythons) > 1)
+    return next(several, "")
 
 
 def _pythons(one: Package, others: Mapping[str, tuple[str, VersionSpec]]) -> frozenset[Version]:
@@ -182,7 +217,8 @@ def together(clash: Clash, packages: Iterable[Package] = ()) -> str:
     named = f"{clash.package.name}{extras}=={clash.release}"
     if "+" in clash.release:
         return f"Use {named}, from the index for that CUDA."
-    return f"Use {named}, the newest release that works with the other requirements, or change the other requirements."
+    beside = clash.beside or "the other requirements"
+    return f"Use {named}, the newest release that works with {beside}."
 
 
 def _what_it_needs(clash: Clash, packages: Iterable[Package]) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.tables.known_images import PYTORCH_REPOSITORY, framework_image
 from envkit.tables.rows import ImageTag
 
 if TYPE_CHECKING:
+    from envkit.dockerfile.base import Base
     from envkit.tables import Matrix
 
 FLAVORS = ("base", "runtime", "devel")  # each has what those before have
 SUPPORTED = "supported"
 _LEFT = (SUPPORTED, "unsupported")  # states of tags that can be pulled
+_RUNTIME, _DEVEL = FLAVORS[1:]
 
 
 def tags_in_place_of(
@@ -61,3 +64,11 @@ def _distance(tag: ImageTag, row: ImageTag, oldest: Version | None) -> tuple[obj
         tag.cudnn != row.cudnn,
         tuple(-part for part in tag.cuda.parts),  # the last patch of a release
     )
+
+
+def devel_image(base: Base, matrix: Matrix) -> str:
+    """The image of PyTorch's project that is the same with the CUDA compiler; '' where none is known."""
+    if base.repository != PYTORCH_REPOSITORY or not base.tag.endswith(_RUNTIME):
+        return ""
+    tag = f"{base.tag.removesuffix(_RUNTIME)}{_DEVEL}"
+    return f"{base.repository}:{tag}" if framework_image(base.repository, tag, matrix) is not None else ""

@@ -17,6 +17,7 @@ from envkit.dockerfile.repair_lines import CONTINUED, end_of, of_nvidia, other_l
 from envkit.dockerfile.repairs_base import (
     REPLACED,
     WITH,
+    compiler_added,
     fuller_tag,
     key_fetched,
     other_cudnn,
@@ -35,7 +36,7 @@ from envkit.dockerfile.repairs_names import (
     program_added,
     word_put_right,
 )
-from envkit.dockerfile.repairs_pip import not_isolated, pip_bounded, pip_renewed
+from envkit.dockerfile.repairs_pip import not_isolated, pip_bounded, pip_renewed, tools_added
 from envkit.dockerfile.repairs_words import (
     companion_bounded,
     link_replaces,
@@ -255,14 +256,14 @@ _REPAIRS: Mapping[str, Repairs] = {
     image_faults.PYTHON_WITHOUT_PACKAGE.id: other_system,
     image_stops.APT_WITHOUT_PACKAGE.id: _either(name_replaced, other_system),
     image_stops.APT_ASKS.id: answered,
-    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed, switch_renamed),
+    image_stops.PACKAGE_REFUSES.id: _either(name_replaced, pip_renewed, tools_added, switch_renamed),
     image_stops.PIP_OUTDATES_ITSELF.id: pip_bounded,
     image_stops.PROGRAM_MISSING.id: program_added,
     image_stops.COMMANDS_JOINED.id: _either(joined_apart, instruction_apart),
     image_faults.FRAMEWORK_VERSION.id: index_chosen,
     image_stops.APT_LISTS_MISSING.id: _with_lists,
     image_stops.ARCHIVE_GONE.id: _to_the_archive,
-    image_stops.COMPILER_MISSING.id: fuller_tag,
+    image_stops.COMPILER_MISSING.id: compiler_added,
     image_stops.CONDA_TERMS.id: older_installer,
     image_stops.INSTALLER_REFUSES.id: _other_script,
     image_stops.TORCH_HIDDEN.id: not_isolated,

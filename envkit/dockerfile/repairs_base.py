@@ -15,7 +15,7 @@ from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.check_base import as_row
 from envkit.dockerfile.check_parts import line_of
 from envkit.dockerfile.cuda_installed import cuda_installed
-from envkit.dockerfile.other_tags import FLAVORS, tags_in_place_of
+from envkit.dockerfile.other_tags import FLAVORS, devel_image, tags_in_place_of
 from envkit.dockerfile.repair_lines import Changes, of_nvidia, other_line, start_of
 from envkit.dockerfile.stages import read_stages
 from envkit.tables.build_stops import AptPythons, ArchivedSystem
@@ -137,6 +137,15 @@ def fuller_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Change
             for tag in same[:_TRIED]:
                 if tag.tag != row.tag and _same_release(tag, row):
                     yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def compiler_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """FROM with the image of the same framework that has the compiler, or with such a tag of nvidia/cuda."""
+    place = from_of(lines, finding, matrix)
+    image = devel_image(place.base, matrix) if place is not None else ""
+    if place is not None and image:
+        yield place.other(image)
+    yield from fuller_tag(lines, finding, matrix)
 
 
 def other_cudnn(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:

@@ -28,7 +28,7 @@ from envkit.tables.program_stops import AbsentProgram
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_INSTEAD = regex(r"Install ([a-z0-9][a-z0-9.+-]{0,60})\.")
+_INSTEAD = regex(r"Install ([a-z0-9][a-z0-9.+-]{0,60}(?:==[\w.+]{1,30})?)\.")
 _PYTORCH = regex(
     r"(?P<image>pytorch/pytorch:(?P<release>\d[\d.]{0,8})-cuda[\d.]{1,6}-cudnn\d-(?P<flavor>runtime|devel))"
 )

@@ -34,6 +34,7 @@ _VALUED = frozenset(
 _ADDRESS = regex(r"://|^[\"']?[./]")
 _STOPS = frozenset({"&&", "||", "|", ";", "&"})
 _WORD = regex(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+")
+_TOOLS = regex(r"first: pip install ([\w -]{1,200})$")
 _BUILDS = regex(r"^(?:pip|uv) builds ([\w.-]{1,60})[ ,]")
 
 
@@ -70,6 +71,19 @@ def pip_renewed(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Chang
             renewed = f"{call['values']}{call['caller']}{call['options']} install --upgrade '{bound[1]}' && "
             line = f"{lines[at][: call.start()]}{renewed}{lines[at][call.start() :]}"
             yield other_line(lines, at, line), f"upgraded pip to the last one of this Python, {bound[1]}"
+            return
+
+
+def tools_added(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Changes:
+    """What the setup of a package imports, before the command that builds it."""
+    tools = _TOOLS.search(finding.remedy.advice if finding.remedy is not None else "")
+    index = line_of(finding) - 1
+    for at in range(index, start_of(lines, index) - 1, -1):
+        call = _CALL.search(lines[at])
+        if tools is not None and call is not None:
+            before = f"{call['caller']}{call['options']} install {tools[1]} && "
+            line = f"{lines[at][: call.start()]}{before}{lines[at][call.start() :]}"
+            yield other_line(lines, at, line), "added what the build needs"
             return
 
 

@@ -17,7 +17,7 @@ from envkit.dockerfile.ground import Ground, Step, is_pip
 from envkit.dockerfile.newest_pip import discards, with_new_pip_of_conda, with_newest_pip
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import called
-from envkit.dockerfile.specifiers import is_bounded
+from envkit.dockerfile.specifiers import is_bounded, pinned_release
 from envkit.tables.build_stops import (
     DistributionPip,
     IndexLacks,
@@ -53,10 +53,15 @@ def retired(ground: Ground) -> Iterator[Finding]:
                     f"the package {package.name} {row.because}",
                     subject_of(package.line, package.name),
                     impact=_STOPS[row.stops],
-                    fix=f"Install {row.instead}." if row.instead else "Remove it, or install Miniforge.",
+                    fix=f"Install {_instead(package, row)}." if row.instead else "Remove it, or install Miniforge.",
                     sources=row.sources,
                 )
                 return
+
+
+def _instead(package: Package, row: RetiredPackage) -> str:
+    """The package to install; in the release that was asked for, where the two have the same numbers."""
+    return f"{row.instead}{package.spec}" if row.every and pinned_release(package.spec) else str(row.instead)
 
 
 _STOPS = {
@@ -70,7 +75,7 @@ def _is_retired(package: Package, row: RetiredPackage) -> bool:
     if package.tool != "pip" or package.places.index or package.wheel is not None or package.held:
         return False
     if row.since is None:
-        return not package.spec
+        return row.every or not package.spec
     return not is_bounded(package.spec) or asks_only(package, f">={row.since}")
 
 

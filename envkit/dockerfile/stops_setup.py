@@ -15,10 +15,14 @@ from envkit.dockerfile.least_python import least_python
 from envkit.dockerfile.newest_pip import builds_apart, with_newest_pip
 from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stops_absent import is_known
 from envkit.dockerfile.stops_packages import asks_only
+from envkit.dockerfile.stops_torch import Compiled, compiled_anew
 from envkit.tables.build_tools import SetupImport
+from envkit.tables.codes import limit
 from envkit.tables.loader import read
 
+_NO_ISOLATION = "--no-build-isolation"
 _CONSTRAINED = regex(r"CONSTRAINT|BUILD_ISOLATION")
 _NOT_ISOLATED = regex(r"--no-build-isolation.*|--build-constraint.*|--no-deps")
 
@@ -72,3 +76,39 @@ def _isolated(words: tuple[Word, ...], step: Step, ground: Ground, *, newest: bo
     caller = " ".join(words[: words.index("install")]) if "install" in words else ""
     python = ground.pythons.of(caller, step.place) or least_python(ground)
     return builds_apart(caller, ground, python, newest=newest)
+
+
+def tool_missing(ground: Ground) -> Iterator[Finding]:
+    """The first package whose setup imports a package that pip does not fetch for it, and that nothing brings."""
+    if not _has_tools_of_its_own(ground):
+        return
+    brought: set[str] = set()
+    for step, made in compiled_anew(ground):
+        needing = next((one for one in made if _lacks_tool(one, brought)), None)
+        if needing is not None and _NO_ISOLATION in step.command.words and step.command.decisive:
+            module = needing.row.imports or ""
+            yield stop(
+                faults.PACKAGE_REFUSES,
+                f"the setup of {needing.name} imports {module}, which no earlier command installs",
+                command_subject(step.command, needing.line),
+                impact=f"The build stops with: No module named '{module}'.",
+                fix=f"Install what it builds with first: pip install {' '.join(needing.row.tools)}",
+                sources=needing.row.sources,
+            )
+            return
+        brought |= {normalized(one.name) for one in step.packages}
+        if step.clones or not all(is_known(word) for word in step.of_apt):
+            return
+
+
+def _has_tools_of_its_own(ground: Ground) -> bool:
+    """Whether all of the Python packages of an image are known: those of its distribution or Python, and the file's."""
+    system = ground.base.system
+    glibc = system.glibc if system is not None else None
+    old = ground.plain and glibc is not None and glibc < limit("glibc-of-wheel-with-packaging")
+    unread = ground.reads_unseen or ground.tells & {"copied", "bind", "python", "environment"}
+    return ground.first and (old or ground.of_python) and not unread
+
+
+def _lacks_tool(one: Compiled, brought: set[str]) -> bool:
+    return bool(one.row.imports) and brought <= set(one.row.beside)

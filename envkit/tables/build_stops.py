@@ -25,20 +25,25 @@ class CompiledPackage:
     """A package that pip builds with torch, for want of a wheel on the default index, or from its repository.
 
     `repositories`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
-    architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops.
+    architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops;
+    `nvcc_option`: with this option it does.
     `on_index`: the default index has its source, and no wheel. `isolated`: its project asks every pip to build it in an
     environment of its own; `own_torch`: into which it brings the newest torch. `tools`: what its setup needs where pip
-    fetches nothing for the build.
+    fetches nothing for the build. `imports`: one of these that the setup cannot do without; none of the packages in
+    `beside` bring it.
     """
 
     package: str
     repositories: tuple[str, ...]
     variable: str | None
     needs_nvcc: bool
+    nvcc_option: str | None
     on_index: bool
     isolated: bool
     own_torch: bool
     tools: tuple[str, ...]
+    imports: str | None
+    beside: tuple[str, ...]
     sources: tuple[str, ...]
 
 
@@ -294,7 +299,8 @@ class RetiredPackage:
     """A name of the default index under which there is no package to use: at all, or `since` a release of it.
 
     It `stops` the build, or the program at its import. `older`: a pip that discards a release whose metadata it cannot
-    make goes on to an older one, which installs.
+    make goes on to an older one, which installs. `every`: no release under the name can be installed, so that a pin of
+    any is one too.
     """
 
     package: str
@@ -302,6 +308,7 @@ class RetiredPackage:
     because: str
     stops: str
     older: bool
+    every: bool
     instead: str | None
     sources: tuple[str, ...]
 

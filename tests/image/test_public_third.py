@@ -104,7 +104,7 @@ WARNS = {
     ),
     "TensorFlow goes on without cuDNN 8": (
         "image.cudnn-differs",
-        f"{PIP.replace('devel', 'cudnn-runtime')}RUN pip3 install tensorflow==2.15.1\n",
+        f"{PIP.replace('devel', 'cudnn-runtime')}RUN pip3 install tensorflow==2.15.1 torch\n",
     ),
 }
 SILENT = {

@@ -89,7 +89,8 @@ GOES_ON = [
     f"{_TORCH}RUN pip install 'torch>=2.6' transformers\n",
     f"{_TORCH}COPY . .\nRUN pip install -e . && pip install 'opencv-python-headless>=4.8'\n",
     f"{_SPLATS.format('2.0.0')}ENV TORCH_CUDA_ARCH_LIST=8.6\nRUN pip3 install ./submodules/simple-knn\n",
-    "FROM python:3.14\nRUN pip install torch\nRUN pip install --no-build-isolation ./submodules/simple-knn\n",
+    "FROM python:3.14\nENV CUDA_HOME=/cuda\nRUN pip install torch\n"
+    "RUN pip install --no-build-isolation ./submodules/simple-knn\n",
 ]
 
 
