@@ -1,0 +1,61 @@
+"""Fixes of the builds of frameworks that do the whole job: with the place, the consequences, and what was told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.software import findings_of
+
+
+def said(text: str, check: str) -> str:
+    """The words and commands of the fix for one failure."""
+    found = next(one for one in findings_of(text) if one.id == check)
+    assert found.remedy is not None
+    return f"{found.remedy.advice} {' '.join(found.remedy.commands)}"
+
+
+_NONE = "ERROR: No matching distribution found for {}\n"
+_POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation candidates for torch (2.3.1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "wanted", "unwanted"),
+    [
+        # the build that was asked for, where the GPU runs it, with the NumPy that it takes
+        (
+            f"Python 3.11.2, Windows 10, RTX 2060\n{_NONE.format('torch==1.11.0+cu113')}",
+            "python-no-wheel",
+            ("uv venv --python 3.10", "torch==1.11.0+cu113", "numpy<2", r".venv\Scripts\activate"),
+            ("cu115",),
+        ),
+        # the program makes its own environment
+        (
+            "Windows 11, RTX 3060, webui-user.bat\nPython 3.11.0\n" + _NONE.format("torch==1.12.1+cu113"),
+            "python-no-wheel",
+            ("Python.Python.3.10", "set PYTHON=", "ren venv venv-old"),
+            ("uv venv",),
+        ),
+        # no Python of today has a build with code for this GPU
+        (
+            "Python 3.10.1\nGPU 0: NVIDIA GeForce GTX 760\nNvidia driver version: 470.94\n" + _NONE.format("torch"),
+            "python-no-wheel",
+            ("/whl/cpu", "run on the CPU"),
+            ("torch==0.3", "--python 3.6"),
+        ),
+        # for another processor, no Python helps
+        (
+            "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64\nPython 3.8.10\n"
+            + _NONE.format("spconv-cu114"),
+            "python-no-wheel",
+            ("for aarch64, for any Python", "FindDefinition/cumm"),
+            ("uv venv",),
+        ),
+        # Macs with Intel processors
+        (f"osx 14.5, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", ("torch==2.2.2", "arm64"), ()),
+        (f"Ubuntu 22.04, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", (), ("Apple",)),
+    ],
+)
+def test_fix_is_whole(text: str, check: str, wanted: tuple[str, ...], unwanted: tuple[str, ...]) -> None:
+    words = said(text, check)
+    assert [one for one in wanted if one not in words] == [], words
+    assert [one for one in unwanted if one in words] == [], words
