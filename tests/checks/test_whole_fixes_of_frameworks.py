@@ -52,6 +52,49 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
         ),
         # Macs with Intel processors
         (f"osx 14.5, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", ("torch==2.2.2", "arm64"), ()),
+        # one directory of two packages, in a project of uv, and with what installs the other one by itself
+        (
+            "$ uv add onnxruntime-gpu onnxruntime\n + onnxruntime==1.20.1\n + onnxruntime-gpu==1.20.1\n"
+            ">>> onnxruntime.get_available_providers()\n['AzureExecutionProvider', 'CPUExecutionProvider']\n",
+            "onnxruntime-two-packages",
+            ("uv remove onnxruntime", "uv sync --reinstall-package onnxruntime-gpu"),
+            ("uv pip uninstall",),
+        ),
+        (
+            "requirements: Ultralytics requirement ['onnxruntime'] not found, attempting AutoUpdate...\n"
+            "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider names.\n"
+            "$ pip freeze\nonnxruntime==1.22.0\nonnxruntime-gpu==1.22.0\n",
+            "onnxruntime-two-packages",
+            ("YOLO_AUTOINSTALL=false",),
+            (),
+        ),
+        # where the variable is set, and by what
+        (
+            "services:\n  app:\n    environment:\n      CUDA_VISIBLE_DEVICES: all\n$ docker compose logs\n"
+            "RuntimeError: No CUDA GPUs are available\n| NVIDIA-SMI 555.58.02 Driver Version: 555.58.02 "
+            "CUDA Version: 12.5 |\n|   0  NVIDIA GeForce RTX 4060 Ti     Off |   00000000:01:00.0 Off |  N/A |\n",
+            "cuda-visible-devices-invalid",
+            ("delete that line", "docker compose up -d --force-recreate"),
+            ("export CUDA_VISIBLE_DEVICES",),
+        ),
+        (
+            "jsrun -n6 -a1 -c7 -g1 -b rs ./app\nCUDA error: invalid device ordinal\n",
+            "cuda-visible-devices-invalid",
+            ("jsrun -n1 -a1 -c42 -g6",),
+            ("unset",),
+        ),
+        (
+            "ray: ValueError: invalid literal for int() with base 10: 'NoDevFiles'\n",
+            "cuda-visible-devices-empty",
+            ("--gres=gpu:1",),
+            ("unset",),
+        ),
+        (
+            "luajit: symbol lookup error: /home/u/.luarocks/lib/lua/5.1/libcutorch.so: undefined symbol: THCState\n",
+            "user-site-shadows-env",
+            (".luarocks-old",),
+            ("PYTHONNOUSERSITE",),
+        ),
         (f"Ubuntu 22.04, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", (), ("Apple",)),
     ],
 )

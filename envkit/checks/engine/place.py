@@ -139,7 +139,7 @@ def by_own_python(environment: Environment, given: Remedy) -> Remedy:
 
 def _called_by(own: str, step: Command) -> Command:
     """The command with this Python, also where a shell line asks Python for a folder."""
-    if is_pip(step):
+    if is_pip(step) or step.words[:2] == ("python", "-c"):
         return replace(step, words=(own, *step.words[1:]))
     return replace(step, shell=step.shell.replace("$(python -c ", f"$({own} -c ")) if step.shell else step
 
