@@ -95,6 +95,47 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
             (".luarocks-old",),
             ("PYTHONNOUSERSITE",),
         ),
+        # an extension by what is known of it: its page, its release, its source, its environment
+        (
+            "Successfully installed mmcv-full-1.4.4\nPython: 3.7.12\nPyTorch: 1.10.0+cu111\nImportError: /usr/local/lib/"
+            "python3.7/dist-packages/mmcv/_ext.cpython-37m-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor7is\n",
+            "extension-abi-mismatch",
+            ("mmcv/dist/cu111/torch1.10/index.html", "mmcv-full==1.4.4"),
+            (),
+        ),
+        (
+            "xformers was built for PyTorch 1.13.1+cu117 and says (you have 2.0.0+cu118)\n",
+            "extension-abi-mismatch",
+            ("xformers==0.0.19", "whl/cu118"),
+            (),
+        ),
+        (
+            "torch 2.5.1+cu124, Python 3.12, xformers 0.0.28.post3: xFormers can't load C++/CUDA extensions\n",
+            "extension-abi-mismatch",
+            ("--no-cache-dir xformers==0.0.28.post3", "xformers.info"),
+            (),
+        ),
+        (
+            "# R36 (release), REVISION: 4.0, GCID: 1, BOARD: generic, EABI: aarch64\nWARNING[XFORMERS]: xFormers can't "
+            "load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.8.0 with CUDA 1209 (you have 2.8.0)\n",
+            "extension-abi-mismatch",
+            ("--no-binary=xformers", "--no-build-isolation"),
+            (),
+        ),
+        (
+            "Built vllm from source. ImportError: /opt/conda/lib/python3.10/site-packages/vllm/_C.cpython-310-x86_64-"
+            "linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi\n",
+            "extension-abi-mismatch",
+            ("source directory", "use_existing_torch.py"),
+            (),
+        ),
+        (
+            "Win 10. I took my venv over from A1111. NotImplementedError: No operator found for "
+            "`memory_efficient_attention_forward`: xFormers wasn't build with CUDA support\n",
+            "extension-abi-mismatch",
+            ("ren venv venv-old",),
+            ("pip install",),
+        ),
         (f"Ubuntu 22.04, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", (), ("Apple",)),
     ],
 )

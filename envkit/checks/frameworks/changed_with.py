@@ -51,7 +51,7 @@ def _or_newer_tag(environment: Environment, matrix: Matrix, given: Remedy) -> Re
 
 _TORCH = regex(r"torch==(?P<line>\d{1,2}\.\d{1,2})\.\d{1,2}(?:\+(?P<tag>cu\d{2,3}))?")
 _TAG = regex(r"/whl/(?P<tag>cu\d{2,3})$")
-_PAGE = "https://download.openmmlab.com/mmcv/dist/{tag}/torch{line}/index.html"
+OPENMMLAB_PAGE = "https://download.openmmlab.com/mmcv/dist/{tag}/torch{line}/index.html"
 
 
 def _with_mmcv(environment: Environment, given: Remedy) -> Remedy:
@@ -64,7 +64,7 @@ def _with_mmcv(environment: Environment, given: Remedy) -> Remedy:
     if version is None or install is None or torch is None or tag is None:
         return given
     python = PythonEnvironment("", None, executable=install.words[0])
-    page = _PAGE.format(tag=tag, line=torch["line"])
+    page = OPENMMLAB_PAGE.format(tag=tag, line=torch["line"])
     return Remedy(
         f"{given.advice} mmcv-full {version} was compiled for the old PyTorch: the last commands replace it with the "
         "wheel for the new one from OpenMMLab's page (if pip finds none there, it compiles it, which needs nvcc of "
