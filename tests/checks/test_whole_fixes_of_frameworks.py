@@ -80,7 +80,7 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
         (
             "jsrun -n6 -a1 -c7 -g1 -b rs ./app\nCUDA error: invalid device ordinal\n",
             "cuda-visible-devices-invalid",
-            ("jsrun -n1 -a1 -c42 -g6",),
+            ("jsrun -n1 -a1 -c 42 -g 6",),
             ("unset",),
         ),
         (
@@ -97,8 +97,8 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
         ),
         # an extension by what is known of it: its page, its release, its source, its environment
         (
-            "Successfully installed mmcv-full-1.4.4\nPython: 3.7.12\nPyTorch: 1.10.0+cu111\nImportError: /usr/local/lib/"
-            "python3.7/dist-packages/mmcv/_ext.cpython-37m-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor7is\n",
+            "Successfully installed mmcv-full-1.4.4\nPython: 3.7.12\nPyTorch: 1.10.0+cu111\nImportError: /usr/local/"
+            "lib/python3.7/dist-packages/mmcv/_ext.cpython-37m-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor\n",
             "extension-abi-mismatch",
             ("mmcv/dist/cu111/torch1.10/index.html", "mmcv-full==1.4.4"),
             (),
@@ -136,6 +136,48 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
             ("ren venv venv-old",),
             ("pip install",),
         ),
+        # kernels for this GPU: by what compiles them, whose Python it is, and what else was compiled
+        (
+            "GPU: GeForce GTX 850M (sm_50), 4046 MB\ncuda error no kernel image is available for execution on the "
+            "device\nCMakeLists.txt: -gencode arch=compute_50,code=sm_50\nCMAKE_CUDA_ARCHITECTURES:STRING=61\n",
+            "arch-newer-than-build",
+            ("rm -rf build", "-DCMAKE_CUDA_ARCHITECTURES=50"),
+            (),
+        ),
+        (
+            "parallel_for failed: cudaErrorNoKernelImageForDevice: no kernel image is available for execution on the "
+            "device\nCuda compilation tools, release 11.4, V11.4.152\nNVIDIA GeForce RTX 4090, 546.33\n",
+            "arch-newer-than-build",
+            ("11.8 is the first", "envkit install --cuda 11.8"),
+            (),
+        ),
+        (
+            "3060 sm_86 is not compatible with the current pytorch installation, only sm_37 ... sm_75\n",
+            "arch-newer-than-build",
+            ("+cu110",),
+            ("envkit resolve",),
+        ),
+        (
+            "RTX 5070, webui_forge_cu124_torch24.7z: Your device does not support the current version of Torch/CUDA!\n"
+            "PyTorch 2.4\n",
+            "arch-newer-than-build",
+            (r".\system\python\python.exe -m pip install torch==2.7.1",),
+            (),
+        ),
+        (
+            "Voice Cloning App (exe): NVIDIA RTX A6000 with CUDA capability sm_86 is not compatible with the current "
+            "PyTorch installation.\n",
+            "arch-newer-than-build",
+            ("contains its own PyTorch", "from its source"),
+            (),
+        ),
+        (
+            "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
+            "installation.\nWith the nightly, flash_attn and others don't import anymore.\n",
+            "arch-newer-than-build",
+            ("torch==2.7.1", "--no-build-isolation --no-cache-dir flash-attn", "TORCH_CUDA_ARCH_LIST=12.0"),
+            (),
+        ),
         (f"Ubuntu 22.04, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", (), ("Apple",)),
     ],
 )
@@ -143,3 +185,9 @@ def test_fix_is_whole(text: str, check: str, wanted: tuple[str, ...], unwanted: 
     words = said(text, check)
     assert [one for one in wanted if one not in words] == [], words
     assert [one for one in unwanted if one in words] == [], words
+
+
+def test_a_gpu_that_every_current_build_has_is_not_too_old() -> None:
+    found = findings_of("RTX 5070, torch 2.6.0: CUDA error: no kernel image is available for execution on the device\n")
+    newer = next(one for one in found if one.id == "arch-newer-than-build")
+    assert [one.id for one in newer.alternatives] == []

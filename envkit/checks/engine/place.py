@@ -24,6 +24,7 @@ _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
 _OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
     "comfyui-portable": (".\\python_embeded\\python.exe", ""),
     "runtime-folder": (".\\runtime\\python.exe", ""),
+    "forge-package": (".\\system\\python\\python.exe", ""),
     "one-click": (".\\installer_files\\env\\python.exe", "installer_files/env/bin/python"),
     "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
 }
@@ -127,7 +128,7 @@ def by_own_python(environment: Environment, given: Remedy) -> Remedy:
     if steps == given.steps and "bundled-python" in programs and any(map(is_pip, given.steps)):
         return Remedy(
             f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
-            "are.",
+            "are (in the program's directory, dir /s /b python.exe prints it). What another Python has is of no use.",
             given.steps,
         )
     if steps == given.steps:

@@ -112,6 +112,7 @@ _ON_WINDOWS = (
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
+_OF_WINDOWS = ("comfyui-portable", "forge-package", "runtime-folder")  # packages that are made for it alone
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
 _LABELS = {
@@ -178,7 +179,8 @@ def _of_kernel(kernel: str) -> tuple[str, ...]:
 
 def on_windows(environment: Environment) -> bool:
     """True where commands of a Linux shell are of no use."""
-    return environment.system.os.known and environment.system.os.get().id == "windows"
+    known = environment.system.os
+    return known.get().id == "windows" if known.known else managed_by(environment, *_OF_WINDOWS)
 
 
 def without_linux(given: Remedy) -> Remedy:

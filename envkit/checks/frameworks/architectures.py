@@ -17,7 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
 from envkit.checks.frameworks.by_design import refusal_of
-from envkit.checks.frameworks.changed_with import BUILD, with_the_rest
+from envkit.checks.frameworks.changed_with import BUILD, frozen, with_the_rest
 from envkit.checks.frameworks.compiled import (
     compiled_extension,
     compiled_program,
@@ -26,7 +26,8 @@ from envkit.checks.frameworks.compiled import (
 )
 from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
 from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
-from envkit.checks.frameworks.left_out import compiled_for_later, left_out, or_on_cpu, possible
+from envkit.checks.frameworks.left_out import compiled_for_later, current, left_out, or_on_cpu, possible, unserved
+from envkit.checks.frameworks.new_environment import in_new_environment
 from envkit.checks.frameworks.old_for_ollama import of_old_gpu
 from envkit.checks.frameworks.on_torch import newer_vllm
 from envkit.checks.gpu.gpus import SeenGpu
@@ -79,6 +80,8 @@ def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
     """With a word on whose Python it is, where a program installed its server itself."""
+    if seen(environment, _NEWER, "detail-frozen"):
+        return frozen(environment, given)
     if "runtime-folder" in managers(environment) and given.steps:
         return Remedy(f"{given.advice} {_OLD_CHECKPOINTS}", given.steps)
     by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
@@ -105,7 +108,9 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return newer
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         return compiled_extension(environment, found, target)
-    every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
+    every = target
+    if not capability_of(messages):
+        every = ";".join(dict.fromkeys(map(str, sorted(unserved(environment, matrix, owns)))))
     of_torch = seen(environment, _NEWER, "detail-torch") or seen(environment, _DROPPED, "told-cu-tag")
     told = tells_framework(environment, matrix, messages) or bool(of_torch)
     if own := of_old_gpu(environment, matrix, every) or compiled_program(
@@ -122,7 +127,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
             "version, so replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
-    return bring(environment, matrix, name, BUILD, messages=messages, native=check_id == _NEWER)
+    given = bring(environment, matrix, name, BUILD, messages=messages, native=check_id == _NEWER)
+    return in_new_environment(environment, matrix, name, given, messages) if check_id == _NEWER else given
 
 
 def _of_vllm(environment: Environment) -> bool:
@@ -213,6 +219,9 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
     if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
+    elif wanted.id == _DROPPED and current([own for _, own in gpus], matrix):
+        shown = [Evidence("gpus.compute_capability", str(own), _place(environment, gpu)) for gpu, own in gpus]
+        yield ok("every current build is for GPUs this old", evidence=shown)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "CUDA-enabled framework")
     elif not outcomes:

@@ -25,7 +25,7 @@ def with_its_environment(environment: Environment) -> Remedy | None:
         "PyTorch, and a copied venv still refers to the directory from which it came. Rename it in this program's "
         f"directory, and start {start}, which makes its own (it downloads several GB). When that works, delete the old "
         "one.",
-        (fixed("ren venv venv-old" if on_windows(environment) else "mv venv venv-old"),),
+        (fixed("ren venv venv-old") if on_windows(environment) else fixed("mv venv venv-old"),),
     )
 
 

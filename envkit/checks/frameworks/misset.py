@@ -24,11 +24,13 @@ def _numba_by_itself(environment: Environment) -> tuple[str, tuple[Command, ...]
     names = ("NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER")
     if not on_windows(environment):
         return _FINDS_ITSELF, (run("unset", *names),)
-    gone = "; ".join(f"[Environment]::SetEnvironmentVariable('{name}', '', 'User')" for name in names)
     return (
         f"{_FINDS_ITSELF} In PowerShell, delete the line that sets it ($Env:{names[1]} = ...), also from your profile; "
-        "the command removes a permanent one. Then open a new window.",
-        (run("powershell", "-Command", gone),),
+        "the commands remove a permanent one. Then open a new window.",
+        (
+            run("powershell", "-Command", "[Environment]::SetEnvironmentVariable('NUMBA_CUDA_DRIVER', '', 'User')"),
+            run("powershell", "-Command", "[Environment]::SetEnvironmentVariable('NUMBAPRO_CUDA_DRIVER', '', 'User')"),
+        ),
     )
 
 

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, URL, VERSION, Command, fixed, run
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, VERSION, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.builds import fresh
+from envkit.checks.frameworks.changed_with import BUILD
 from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.frameworks.left_out import left_out
-from envkit.model import Environment
+from envkit.model import Environment, Message
 from envkit.solver.other_words import PYTORCH_FOR_CPU
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def of_web_ui(environment: Environment, python: Version) -> Remedy | None:
             f"{why}In webui-user.bat, change the line set PYTHON= to set "
             f"PYTHON=%LOCALAPPDATA%\\Programs\\Python\\{folder}\\python.exe, and start webui-user.bat: it installs the "
             "PyTorch that it asked for.",
-            (run("winget", "install", "-e", "--id", f"Python.Python.{python}"), fixed("ren venv venv-old")),
+            (run("winget", "install", "-e", "--id", NAME(f"Python.Python.{python}")), fixed("ren venv venv-old")),
         )
     return Remedy(
         f'{why}In webui-user.sh, put the line python_cmd="python{python}", and start webui.sh: it installs the PyTorch '
@@ -78,6 +80,21 @@ def for_processor(environment: Environment, matrix: Matrix, version: Version | N
 
 def _runs(row: FrameworkBuild, own: tuple[int, ...]) -> bool:
     return any(target.numbers[0] == own[0] and target.numbers <= own for target in row.sass or ())
+
+
+def in_new_environment(
+    environment: Environment, matrix: Matrix, name: str, given: Remedy, messages: tuple[Message, ...]
+) -> Remedy:
+    """The remedy with another Python, where no build fits that only for the sake of the one that is there."""
+    if any(step.words[:2] != ("envkit", "resolve") for step in given.steps):
+        return given
+    own = fresh(environment, matrix, name, BUILD, messages, any_python=True, native=True)
+    made = next((step.words[3] for step in own.steps if step.words[:2] == _MADE), None)
+    if made is None:
+        return given
+    advice = f"{own.advice} The Python that is there is too old or too new for it: the commands make a new environment "
+    packages = f"with Python {made}; install the program's other packages there, too."
+    return entered(environment, Remedy(f"{advice}{packages}", own.steps))
 
 
 def entered(environment: Environment, given: Remedy) -> Remedy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.command import NUMBER, PROGRAM, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import number_named, seen
@@ -23,7 +23,7 @@ def set_elsewhere(environment: Environment) -> Remedy | None:
             "nothing (write your service's name).",
             (
                 fixed("docker compose up -d --force-recreate"),
-                run("docker", "compose", "exec", "SERVICE", "printenv", _NAME),
+                fixed("docker compose exec SERVICE printenv CUDA_VISIBLE_DEVICES"),
             ),
         )
     return _by_jsrun(environment) or _in_script(environment)
@@ -35,13 +35,13 @@ def _by_jsrun(environment: Environment) -> Remedy | None:
     sets, gpus, cores = (number_named(told, key) for key in ("sets", "gpus", "cores"))
     if not told or sets is None or gpus is None:
         return None
-    every = (f"-c{sets * cores}",) if cores is not None else ()
+    every = ("-c", NUMBER(sets * cores)) if cores is not None else ()
     return Remedy(
         f"jsrun made {sets} resource sets with {gpus} GPU each (-n, -g), and a task sees only the GPUs of its own set, "
         f"numbered from 0. For one process that uses all {sets * gpus}, make one set that has them; keep your other "
         f"options. For one task per GPU, have the program use device 0 in each task instead. {_NAME} is right as jsrun "
         "sets it.",
-        (run("jsrun", "-n1", "-a1", *every, f"-g{sets * gpus}", "-b", "rs", "PROGRAM"),),
+        (run("jsrun", "-n1", "-a1", *every, "-g", NUMBER(sets * gpus), "-b", "rs", PROGRAM),),
     )
 
 
@@ -50,9 +50,9 @@ def _in_script(environment: Environment) -> Remedy | None:
     if not seen(environment, _ID, "detail-in-script"):
         return None
     find = (
-        fixed(f"findstr /s /n {_NAME} *.sh *.bat *.py")
+        fixed("findstr /s /n CUDA_VISIBLE_DEVICES *.sh *.bat *.py")
         if on_windows(environment)
-        else run("grep", "-rnE", "--include=*.sh", "--include=*.bash", f"{_NAME}=", ".")
+        else fixed("grep -rn --include=*.sh --include=*.bash CUDA_VISIBLE_DEVICES= .")
     )
     return Remedy(
         f"The script that starts the program sets {_NAME} itself, which overrides what the shell has: delete that "
@@ -69,6 +69,8 @@ def unset_everywhere(environment: Environment) -> Remedy:
         "code ({} finds the line), or use the numbers that nvidia-smi -L lists."
     )
     if on_windows(environment):
-        commands = (fixed(f"set {_NAME}="), fixed(f"findstr /s /n {_NAME} *.py *.sh *.bat"))
-        return Remedy(words.format("findstr"), commands)
-    return Remedy(words.format("grep"), (run("unset", _NAME), run("grep", "-rn", _NAME, ".")))
+        return Remedy(
+            words.format("findstr"),
+            (fixed("set CUDA_VISIBLE_DEVICES="), fixed("findstr /s /n CUDA_VISIBLE_DEVICES *.py *.sh *.bat")),
+        )
+    return Remedy(words.format("grep"), (fixed("unset CUDA_VISIBLE_DEVICES"), fixed("grep -rn CUDA_VISIBLE_DEVICES .")))
