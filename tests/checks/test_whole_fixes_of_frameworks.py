@@ -178,6 +178,67 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
             ("torch==2.7.1", "--no-build-isolation --no-cache-dir flash-attn", "TORCH_CUDA_ARCH_LIST=12.0"),
             (),
         ),
+        # what Windows lacks, and what has no build for it
+        (
+            "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\nC:\\>where cudnn_cnn_infer64_8.dll\n"
+            "C:\\Program Files\\NVIDIA\\CUDNN\\v8.9\\bin\\cudnn_cnn_infer64_8.dll\n",
+            "windows-runtime-missing",
+            ("zlibwapi.dll", r'"C:\Program Files\NVIDIA\CUDNN\v8.9\bin"'),
+            ("VCRedist",),
+        ),
+        (
+            "ERROR Could not load torch: [WinError 126] Das angegebene Modul wurde nicht gefunden. Error loading\n"
+            '        "P:\\kohya_ss\\venv\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'
+            "Windows 11, RTX 3090, torch 2.4.0+cu124\n",
+            "windows-runtime-missing",
+            ("torch==2.4.1",),
+            ("VCRedist",),
+        ),
+        (
+            'Windows 11, python 3.10, GTX 1650, driver 537: pip install --upgrade "jax[cuda12_pip]"\n'
+            "WARNING: jax 0.4.6 does not provide the extra 'cuda12_pip'\nNo GPU/TPU found, falling back to CPU.\n",
+            "not-built-for-windows",
+            ("wsl --install -d", "jax[cuda12]=="),
+            (),
+        ),
+        (
+            "Windows 11, Python 3.9.10, RTX 3070, TensorFlow version: 2.11.0, driver 528.49\n"
+            ">>> tf.test.is_built_with_cuda()\nFalse\ntensorflow-intel              2.11.0\n",
+            "tf-native-windows",
+            ("uninstall -y tensorflow-intel", "cudatoolkit=11.2 cudnn=8.1", "list_physical_devices"),
+            (),
+        ),
+        # engines by what loads them
+        (
+            "FROM nvcr.io/nvidia/tensorrt:22.08-py3\nload engine from file: /models/hitnet.trt\n[TRT] 1: Error Code 1: "
+            "Serialization (Serialization assertion failed.Version tag does not match. Note: Current Version: 213, "
+            "Serialized Engine Version: 232)\n",
+            "engine-built-elsewhere",
+            ("nvcr.io/nvidia/tensorrt:22.08-py3", "--onnx=hitnet.onnx --saveEngine=hitnet.trt"),
+            (),
+        ),
+        (
+            "trtexec: TensorRT version: 10.3.0\n# pip list | grep tensorrt\ntensorrt                  10.0.1\n"
+            "Version tag does not match. Note: "
+            "Current Version: 237, Serialized Engine Version: 239\n",
+            "engine-built-elsewhere",
+            ("tensorrt==10.3.0",),
+            (),
+        ),
+        # another release of torch does not change what another file asks for
+        (
+            "torch 1.8.1, CentOS 7\nImportError: /lib64/libm.so.6: version `GLIBC_2.27' not found (required by "
+            "/data/miniconda3/envs/k2/lib/python3.8/site-packages/../../../libk2context.so)\n",
+            "glibc-too-old",
+            ("libk2context.so", "container"),
+            ("torch==",),
+        ),
+        (
+            "pip install flash-attn\nnvcc fatal   : Unknown option '-compress-mode=size'\nCUDA 11.8\n",
+            "compiler-too-old",
+            ("flash-attn==2.8.0",),
+            (),
+        ),
         (f"Ubuntu 22.04, Python 3.11.7, poetry install\n{_POETRY}", "python-no-wheel", (), ("Apple",)),
     ],
 )

@@ -92,6 +92,8 @@ _ON_WINDOWS = (
     *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl", "shutdown"),
     *(
         "call",
+        "copy",
+        "curl.exe",
         "findstr",
         "git",
         "xcopy",
@@ -103,6 +105,7 @@ _ON_WINDOWS = (
         "mbr2gpt",
         "powershell",
         "ren",
+        "tar.exe",
         "vcvars64.bat",
         "webui.bat",
         "where.exe",

@@ -89,8 +89,8 @@ def _with_extension(environment: Environment, matrix: Matrix, given: Remedy) -> 
     where = ("-e", FILE(source)) if source else (REQUIREMENT(package),)
     return Remedy(
         f"{given.advice} {source or package} was compiled for the old PyTorch, and does not load with the new one: "
-        "the last command compiles it again, which needs nvcc of the new PyTorch's CUDA (in an image, a base of that CUDA "
-        "with devel in its tag) and takes a while. Do the same with every other package that has compiled parts "
+        "the last command compiles it again, which needs nvcc of the new PyTorch's CUDA (in an image, a base of that "
+        "CUDA with devel in its tag) and takes a while. Do the same with every other package that has compiled parts "
         "and fails to import then.",
         (
             *given.steps,

@@ -34,6 +34,7 @@ from envkit.checks.frameworks.installs import (
     runs_on_gpus,
 )
 from envkit.checks.frameworks.new_environment import entered, for_processor, of_web_ui
+from envkit.checks.frameworks.newer_system import in_newer_system, of_another_file
 from envkit.checks.frameworks.old_libstdcxx import beyond_the_archive, of_conda
 from envkit.checks.frameworks.other_release import (
     by_requires_python,
@@ -257,12 +258,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     words = "Use a newer system, a container, or an older release of the framework."
     if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own
-    if not tells_framework(environment, matrix, messages):
-        return Remedy(
-            "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ "
-            "version in the error (`ldd --version` prints a system's version), build it here from source, or use a "
-            "build for an older system."
-        )
+    if not tells_framework(environment, matrix, messages) or of_another_file(said(environment, "glibc-too-old")):
+        return in_newer_system(environment, said(environment, "glibc-too-old"))
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
         return Remedy(words, (resolve_command(environment, matrix, messages, on_this_system=True),))
