@@ -17,7 +17,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, fresh, installed_fits, replacement
 from envkit.checks.frameworks.by_design import refusal_of
-from envkit.checks.frameworks.changed_with import BUILD, frozen, with_the_rest
+from envkit.checks.frameworks.changed_with import BUILD, with_the_rest
 from envkit.checks.frameworks.compiled import (
     compiled_extension,
     compiled_program,
@@ -30,6 +30,7 @@ from envkit.checks.frameworks.left_out import compiled_for_later, current, left_
 from envkit.checks.frameworks.new_environment import in_new_environment
 from envkit.checks.frameworks.old_for_ollama import of_old_gpu
 from envkit.checks.frameworks.on_torch import newer_vllm
+from envkit.checks.frameworks.own_pythons import with_own_python
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
@@ -55,39 +56,12 @@ _SLOW = f"{_NEWER}/told-slow-first"
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
-_OWN_PYTHON = (
-    "The program's server has a Python of its own: run the commands with that one in place of python (venv in the "
-    "server's folder, which the program's settings name: venv\\Scripts\\python.exe on Windows, venv/bin/python "
-    "elsewhere), and restart it. An update of the program may bring a build for this GPU, too."
-)
-
-
-_OLD_CHECKPOINTS = (
-    "Copy the program's folder first: if the newer torch does not suit its other packages, the copy still works, and "
-    "only a newer edition of the program helps. If it then stops with `Weights only load failed`, put this line into "
-    "the batch file that starts it: set TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 (only with models from sources that you "
-    "trust)."
-)
-
-
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return with_the_rest(environment, matrix, _with_own_python(environment, _build(environment, matrix, _NEWER)))
+    return with_the_rest(environment, matrix, with_own_python(environment, _build(environment, matrix, _NEWER)))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return or_on_cpu(environment, matrix, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
-
-
-def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
-    """With a word on whose Python it is, where a program installed its server itself."""
-    if seen(environment, _NEWER, "detail-frozen"):
-        return frozen(environment, given)
-    if "runtime-folder" in managers(environment) and given.steps:
-        return Remedy(f"{given.advice} {_OLD_CHECKPOINTS}", given.steps)
-    by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
-    if not (by_pip and seen(environment, _NEWER, "detail-managed")):
-        return given
-    return Remedy(f"{given.advice} {_OWN_PYTHON}", given.steps)
+    return or_on_cpu(environment, matrix, with_own_python(environment, _build(environment, matrix, _DROPPED)))
 
 
 def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
@@ -219,13 +193,17 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
     if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
-    elif wanted.id == _DROPPED and current([own for _, own in gpus], matrix):
+    elif wanted.id == _DROPPED and not _ok(outcomes) and current([own for _, own in gpus], matrix):
         shown = [Evidence("gpus.compute_capability", str(own), _place(environment, gpu)) for gpu, own in gpus]
         yield ok("every current build is for GPUs this old", evidence=shown)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "CUDA-enabled framework")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _ok(outcomes: list[Outcome]) -> bool:
+    return any(outcome.status is Status.OK for outcome in outcomes)
 
 
 def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outcome]:

@@ -111,7 +111,7 @@ def unserved(environment: Environment, matrix: Matrix, owns: list[ComputeCapabil
     flags = seen(environment, "arch-newer-than-build", "own-flags")
     named_there = {text for each in flags if (text := each.values.get("built") or each.values.get("only"))}
     left = [own for own in owns if own.sm.removeprefix("sm_") not in named_there]
-    if left or not named_there:
+    if left or not named_there or not owns:
         return left
     nvcc = environment.nvcc.value.version if environment.nvcc.value is not None else None
     newest = nvcc.release(2) if nvcc is not None else None
