@@ -178,6 +178,15 @@ _POETRY = "- Installing torch (2.3.1): Failed\n\n  Unable to find installation c
             ("torch==2.7.1", "--no-build-isolation --no-cache-dir flash-attn", "TORCH_CUDA_ARCH_LIST=12.0"),
             (),
         ),
+        # by the installer that brought PyTorch
+        (
+            "Python 3.6.12, driver 460.39\n>>> torch.__version__, torch.version.cuda\n('1.7.1', '10.2')\nGeForce RTX "
+            "3070 with CUDA capability sm_86 is not compatible with the current PyTorch installation.\n"
+            "It was installed with conda install pytorch torchvision torchaudio -c pytorch\n",
+            "arch-newer-than-build",
+            ("conda install", "pytorch=1.7.1=*cuda11.0*", "cudatoolkit=11.0"),
+            ("pip uninstall",),
+        ),
         # what Windows lacks, and what has no build for it
         (
             "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\nC:\\>where cudnn_cnn_infer64_8.dll\n"

@@ -241,10 +241,14 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
         f"{ready} To compile it yourself for compute capability {series(capability.split(';'))}, use a fresh build "
         f"directory{_with_toolkit(environment, capability)}. For a PyTorch extension (setup.py), set "
         f"TORCH_CUDA_ARCH_LIST='{capability}'; for CMake, use the option below. If "
-        f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
-        "not override it.",
+        f"CMakeLists.txt, Makefile, or setup.py has a target of its own (sm_NN{_found_by(environment)}), change it to "
+        f"{targets} in that line, because the option does not override it.",
         steps(environment, "compile-for", targets=number),
     )
+
+
+def _found_by(environment: Environment) -> str:
+    return "" if on_windows(environment) else "; the first command finds it"
 
 
 def _gencodes(number: str) -> str:
