@@ -346,7 +346,7 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("7/b7-03", "bar-not-assigned", ["--args=pci=realloc,hpmmioprefsize=32G"], "Thunderbolt"),
         ("7/b7-20", "image-needs-newer-driver", [], "driver 570 or newer"),
         ("7/b7-26", "libcudart-missing", ["nvidia-cuda-nvrtc-cu11", "LD_LIBRARY_PATH"], ""),
-        ("7/b7-32", "arch-newer-than-build", ["nvidia-smi --query-gpu=name,compute_cap"], "sm_XY"),
+        ("7/b7-32", "arch-newer-than-build", ["-DCMAKE_CUDA_ARCHITECTURES=50"], "CMake's cache"),
         ("8/b8-06", "engine-built-elsewhere", ["trtexec --onnx="], ""),
         ("8/b8-39", "container-no-gpu-injected", ["singularity exec --nv"], ""),
         ("1/b1-15", "package-index-wrong", ["torch==2.10.0", "whl/cu130"], "nearest of the same major"),

@@ -24,6 +24,7 @@ _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
 _OWN_PYTHONS = {  # of programs that provide one, in their folder: on Windows, elsewhere
     "comfyui-portable": (".\\python_embeded\\python.exe", ""),
     "runtime-folder": (".\\runtime\\python.exe", ""),
+    "forge-package": (".\\system\\python\\python.exe", ""),
     "one-click": (".\\installer_files\\env\\python.exe", "installer_files/env/bin/python"),
     "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
 }
@@ -128,7 +129,7 @@ def by_own_python(environment: Environment, given: Remedy) -> Remedy:
     if steps == given.steps and "bundled-python" in programs and any(map(is_pip, given.steps)):
         return Remedy(
             f"{given.advice} Replace python with the path of the program's own python.exe, which is where its packages "
-            "are.",
+            "are (in the program's directory, dir /s /b python.exe prints it). What another Python has is of no use.",
             given.steps,
         )
     if steps == given.steps:
@@ -140,7 +141,7 @@ def by_own_python(environment: Environment, given: Remedy) -> Remedy:
 
 def _called_by(own: str, step: Command) -> Command:
     """The command with this Python, also where a shell line asks Python for a folder."""
-    if is_pip(step):
+    if is_pip(step) or step.words[:2] == ("python", "-c"):
         return replace(step, words=(own, *step.words[1:]))
     return replace(step, shell=step.shell.replace("$(python -c ", f"$({own} -c ")) if step.shell else step
 

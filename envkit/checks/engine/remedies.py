@@ -102,6 +102,8 @@ _ON_WINDOWS = (
     *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl", "shutdown"),
     *(
         "call",
+        "copy",
+        "curl.exe",
         "findstr",
         "git",
         "xcopy",
@@ -113,6 +115,7 @@ _ON_WINDOWS = (
         "mbr2gpt",
         "powershell",
         "ren",
+        "tar.exe",
         "vcvars64.bat",
         "webui.bat",
         "where.exe",
@@ -122,6 +125,7 @@ _ON_WINDOWS = (
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _AS_ADMINISTRATOR = " Run it in a terminal that was started as administrator."
 _LINUX_SCRIPT = ("envkit", "install")
+_OF_WINDOWS = ("comfyui-portable", "forge-package", "runtime-folder")  # packages that are made for it alone
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
 WITHOUT_PLANS = frozenset(("arch", "void"))  # families for which commands are here, and no installation is planned
 _SIGNS = {"el7": "el7", "rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
@@ -197,7 +201,8 @@ def families_of_kernel(kernel: str) -> tuple[str, ...]:
 
 def on_windows(environment: Environment) -> bool:
     """True where commands of a Linux shell are of no use."""
-    return environment.system.os.known and environment.system.os.get().id == "windows"
+    known = environment.system.os
+    return known.get().id == "windows" if known.known else managed_by(environment, *_OF_WINDOWS)
 
 
 def without_linux(given: Remedy) -> Remedy:

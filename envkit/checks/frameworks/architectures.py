@@ -30,9 +30,11 @@ from envkit.checks.frameworks.compiled import (
 )
 from envkit.checks.frameworks.held_targets import Codes, of_another_build, targets_of
 from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge, variants
-from envkit.checks.frameworks.left_out import compiled_for_later, left_out, or_on_cpu, possible
+from envkit.checks.frameworks.left_out import compiled_for_later, current, left_out, or_on_cpu, possible, unserved
+from envkit.checks.frameworks.new_environment import in_new_environment
 from envkit.checks.frameworks.old_for_ollama import of_old_gpu
 from envkit.checks.frameworks.on_torch import newer_vllm
+from envkit.checks.frameworks.own_pythons import with_own_python
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
@@ -58,39 +60,14 @@ _SLOW = f"{_NEWER}/told-slow-first"
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
-_OWN_PYTHON = (
-    "The program's server has a Python of its own: run the commands with that one in place of python (venv in the "
-    "server's folder, which the program's settings name: venv\\Scripts\\python.exe on Windows, venv/bin/python "
-    "elsewhere), and restart it. An update of the program may bring a build for this GPU, too."
-)
-
-
-_OLD_CHECKPOINTS = (
-    "Copy the program's folder first: if the newer torch does not suit its other packages, the copy still works, and "
-    "only a newer edition of the program helps. If it then stops with `Weights only load failed`, put this line into "
-    "the batch file that starts it: set TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 (only with models from sources that you "
-    "trust)."
-)
-
-
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return with_the_rest(environment, matrix, _with_own_python(environment, _build(environment, matrix, _NEWER)))
+    return with_the_rest(environment, matrix, with_own_python(environment, _build(environment, matrix, _NEWER)))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
     if own := own_torch.of_old_gpu(environment, matrix) or no_vllm(environment, matrix):
         return own
-    return or_on_cpu(environment, matrix, _with_own_python(environment, _build(environment, matrix, _DROPPED)))
-
-
-def _with_own_python(environment: Environment, given: Remedy) -> Remedy:
-    """With a word on whose Python it is, where a program installed its server itself."""
-    if "runtime-folder" in managers(environment) and given.steps:
-        return Remedy(f"{given.advice} {_OLD_CHECKPOINTS}", given.steps)
-    by_pip = any(step.words[:3] == ("python", "-m", "pip") for step in given.steps)
-    if not (by_pip and seen(environment, _NEWER, "detail-managed")):
-        return given
-    return Remedy(f"{given.advice} {_OWN_PYTHON}", given.steps)
+    return or_on_cpu(environment, matrix, with_own_python(environment, _build(environment, matrix, _DROPPED)))
 
 
 def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
@@ -112,7 +89,9 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     if found is not None and cuda is not None and (fits or serves) and _known_to(cuda, owns, matrix):
         by_conda = replacement(environment, matrix, found, OF_CONDA) if alone_by_conda(found) else None
         return by_conda or compiled_extension(environment, found, target)
-    every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
+    every = target
+    if not capability_of(messages):
+        every = ";".join(dict.fromkeys(map(str, sorted(unserved(environment, matrix, owns)))))
     of_torch = seen(environment, _NEWER, "detail-torch") or seen(environment, _DROPPED, "told-cu-tag")
     told = tells_framework(environment, matrix, messages) or bool(of_torch)
     if own := of_old_gpu(environment, matrix, every) or compiled_program(
@@ -129,7 +108,8 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
             "version, so replace it with the requirement below."
         )
         return fresh(environment, matrix, name, why, messages, version=wanted, native=True)
-    return bring(environment, matrix, name, BUILD, messages=messages, native=check_id == _NEWER)
+    given = bring(environment, matrix, name, BUILD, messages=messages, native=check_id == _NEWER)
+    return in_new_environment(environment, matrix, name, given, messages) if check_id == _NEWER else given
 
 
 def _of_vllm(environment: Environment) -> bool:
@@ -220,10 +200,17 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
     if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
+    elif wanted.id == _DROPPED and not _ok(outcomes) and current([own for _, own in gpus], matrix):
+        shown = [Evidence("gpus.compute_capability", str(own), _place(environment, gpu)) for gpu, own in gpus]
+        yield ok("every current build is for GPUs this old", evidence=shown)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "CUDA-enabled framework")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _ok(outcomes: list[Outcome]) -> bool:
+    return any(outcome.status is Status.OK for outcome in outcomes)
 
 
 def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outcome]:

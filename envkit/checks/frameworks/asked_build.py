@@ -31,8 +31,10 @@ def of_asked_cuda(environment: Environment, rows: Iterable[FrameworkBuild], pyth
     index = ("--index-url", URL(row.index_url)) if row.index_url else ()
     links = ("--find-links", URL(row.find_links)) if row.find_links else ()
     packages = [REQUIREMENT(line) for line in (row.package, *row.companions)]
+    numpy = (run("uv", "pip", "install", REQUIREMENT(f"numpy{row.numpy}")),) if row.numpy else ()
     return (
         run("uv", "venv", "--python", VERSION(python)),
+        *numpy,
         run("uv", "pip", "install", *packages, *index, *links),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import FILE, GIT_URL, NAME, REQUIREMENT, Command, Word, export, fixed, run
+from envkit.checks.engine.command import FILE, GIT_URL, NAME, NUMBER, REQUIREMENT, Command, Word, export, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
@@ -29,7 +29,7 @@ _ON_WINDOWS = (
 _REST_OF_FILE = " Then install the rest of the requirements file that named it."
 _REPEAT_IF_ASKED_BY_OTHERS = " If another package or project requires it, repeat the command that failed afterward."
 _ONE = "Run one compiler at a time; what is compiled already stays. With 16 GB of memory or more, a few also fit"
-_FEW = "Run fewer compilers at a time; with less than 16 GB of memory, only one"
+_FEW = "Run fewer compilers at a time, about one for each 12 GB of memory; with less than 16 GB of memory, only one"
 
 
 def without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
@@ -108,14 +108,20 @@ def fewer_compilers(environment: Environment, matrix: Matrix) -> Remedy:
     if package is None:
         return Remedy(
             f"{_FEW} (MAX_JOBS=1). Set the variable, then repeat the command that failed in the same shell.",
-            (_few(),),
+            (_few(environment),),
         )
     return Remedy(
         f"{_FEW} (MAX_JOBS=1). If it was an installation from a source directory (-e .), repeat that command in the "
         "same shell instead of the second one.",
-        (_few(), run(*_WITHOUT, REQUIREMENT(package))),
+        (_few(environment), run(*_WITHOUT, REQUIREMENT(package))),
     )
 
 
-def _few() -> Command:
-    return export("MAX_JOBS", "2")
+_EACH = 12_000_000_000  # bytes that one compiler of CUDA code may take
+_MOST = 16
+
+
+def _few(environment: Environment) -> Command:
+    """As many compilers as the memory has room for; two where nobody tells how much there is."""
+    memory = environment.system.memory_bytes.value
+    return export("MAX_JOBS", NUMBER(min(max(1, memory // _EACH), _MOST) if memory else 2))

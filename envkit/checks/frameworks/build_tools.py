@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import Command, fixed
+from envkit.checks.engine.command import REQUIREMENT, Command, export, fixed
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
@@ -14,7 +14,7 @@ from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
-from envkit.checks.frameworks.installs import first_python, installed_and_silent, installs, pip, release
+from envkit.checks.frameworks.installs import first_python, installed_and_silent, installs, named_python, pip, release
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -129,6 +129,8 @@ def _newer_compiler(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _newer_nvcc(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest toolkit of the major version that PyTorch, or else nvcc, is of: what it compiles fits that torch."""
+    if seen(environment, "compiler-too-old", "detail-compress"):
+        return _before_compression(environment)
     own = environment.nvcc.value.version if environment.nvcc.value is not None else None
     built = next((item.framework.cuda for item in installs(environment, "pytorch") if item.framework.cuda), own)
     rows = [row.version for row in matrix.toolkits if built is not None and row.version.major == built.major]
@@ -144,6 +146,20 @@ def _newer_nvcc(environment: Environment, matrix: Matrix) -> Remedy:
         f"CUDA {newest.release(2)} compiles also loads with the installed PyTorch. Then build again in a fresh build "
         "directory; or install an older release of the package.",
         (*install_cuda(environment, newest), *steps(environment, "drop-built")),
+    )
+
+
+def _before_compression(environment: Environment) -> Remedy:
+    """flash-attn in the last release whose setup.py does not ask nvcc for compression."""
+    last = limit("flash-attn-without-compression")
+    return Remedy(
+        f"Releases of flash-attn after {last} pass nvcc an option that CUDA 11 and the first releases of CUDA 12 do "
+        f"not have. Pin {last}, which compiles with the nvcc of this CUDA, also in the Dockerfile and in requirements "
+        "files. A toolkit of CUDA 12 would not do for a torch that was built with CUDA 11.",
+        (
+            export("MAX_JOBS", "4"),
+            pip(named_python(environment), "install", "--no-build-isolation", REQUIREMENT(f"flash-attn=={last}")),
+        ),
     )
 
 

@@ -246,6 +246,8 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
     """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
     ready = _ready_made(number, newer=newer)
     own = seen(environment, "arch-newer-than-build", "own-flags")
+    if cached := _of_cache(environment):
+        return cached
     if not number and (flag := named(own, "only") or named(own, "built")):
         return Remedy(
             f"The build's own flags name sm_{flag}, and this card has another compute capability: the first command "
@@ -265,7 +267,8 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
             f"Build Caffe with code for {series(capability.split(';'))}: if no GPU is visible, as in docker "
             "build, its CMake uses a list of architectures that does not include them. Set them as below, in a fresh "
             "build directory, and in the Dockerfile's own cmake line (Caffe does not read CMAKE_CUDA_ARCHITECTURES). "
-            "If you build with make, set them in CUDA_ARCH in Makefile.config.",
+            "If you build with make, replace the whole CUDA_ARCH in Makefile.config with this line, run make clean, "
+            f"and build again: CUDA_ARCH := {_gencodes(number)}",
             steps(environment, "compile-caffe", architectures=number.replace(";", " ")),
         )
     if ready_image := _of_image(environment, capability, newer=newer):
@@ -273,11 +276,55 @@ def _from_source(environment: Environment, capability: str, number: str, *, newe
     targets = series(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(
         f"{ready} To compile it yourself for compute capability {series(capability.split(';'))}, use a fresh build "
-        f"directory. For a PyTorch extension (setup.py), set TORCH_CUDA_ARCH_LIST='{capability}'; for "
-        "CMake, use the option below. If "
-        f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
-        "not override it.",
+        f"directory{_with_toolkit(environment, capability)}. For a PyTorch extension (setup.py), set "
+        f"TORCH_CUDA_ARCH_LIST='{capability}'; for CMake, use the option below. If "
+        f"CMakeLists.txt, Makefile, or setup.py has a target of its own (sm_NN{_found_by(environment)}), change it to "
+        f"{targets} in that line, because the option does not override it.",
         steps(environment, "compile-for", targets=number),
+    )
+
+
+def _found_by(environment: Environment) -> str:
+    return "" if on_windows(environment) else "; the first command finds it"
+
+
+def _gencodes(number: str) -> str:
+    return " ".join(f"-gencode arch=compute_{one},code=sm_{one}" for one in number.split(";"))
+
+
+def _with_toolkit(environment: Environment, capability: str) -> str:
+    """A word on the toolkit where the one that is there does not know the GPU yet."""
+    from envkit.base.versions import ComputeCapability
+    from envkit.compat.gpu import target_span
+    from envkit.tables import Matrix
+
+    matrix = Matrix.load()
+    firsts = [target_span(ComputeCapability.parse(one), matrix)[0] for one in capability.split(";")]
+    first = max((each for each in firsts if each is not None), default=None)
+    newest = environment.nvcc.value.version if environment.nvcc.value is not None else None
+    if first is None or (newest is not None and newest.release(2) >= first):
+        return ""
+    if newest is None:
+        return f" and the nvcc of CUDA {first} or newer"
+    return (
+        f" and a newer toolkit: the nvcc of CUDA {newest.release(2)} does not know this GPU, {first} is the first that "
+        f"does (envkit install --cuda {first} --run installs it next to the other one; then put "
+        f"/usr/local/cuda-{first}/bin first in PATH)"
+    )
+
+
+def _of_cache(environment: Environment) -> Remedy | None:
+    """CMake's cache has another target than the flags, and is what the binary was compiled for; None elsewhere."""
+    cached = named(seen(environment, "arch-newer-than-build", "detail-cached"), "cached")
+    flags = seen(environment, "arch-newer-than-build", "own-flags")
+    own = named(seen(environment, "arch-newer-than-build", "detail-own-sm"), "own")
+    if cached is None or cached == own or named(flags, "built") in (None, cached):
+        return None
+    return Remedy(
+        f"CMake's cache holds CMAKE_CUDA_ARCHITECTURES={cached}, and that is what the program was compiled for, "
+        "whatever -gencode flags CMakeLists.txt adds. Delete the build directory, and set the option to this GPU's "
+        "target; if CMakeLists.txt sets it itself (grep -n CUDA_ARCHITECTURES CMakeLists.txt), change it there.",
+        steps(environment, "compile-cached", targets=own) if own else steps(environment, "compile-native"),
     )
 
 

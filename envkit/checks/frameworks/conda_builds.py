@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import CONDA_SPEC, NAME, PATH, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managed_by
-from envkit.checks.engine.messages import said
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.frameworks.installs import Installed, capable_gpus, release
 from envkit.model import Environment
 from envkit.tables.loader import read
@@ -85,7 +85,7 @@ def _place(found: Installed) -> tuple[Word, ...]:
 
 def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build: FrameworkBuild) -> Remedy | None:
     """The same release for another CUDA by conda, where conda brought PyTorch; None where no row has it."""
-    listed = {item.name for item in found.python.distributions if item.installer == "conda"}
+    listed = {item.name for item in found.python.distributions if item.installer == "conda"} or _told(environment)
     row = next(
         (
             row
@@ -104,6 +104,12 @@ def conda_swap(environment: Environment, matrix: Matrix, found: Installed, build
         "step. A cuda module of a different release is not needed: conda's PyTorch includes its own CUDA.",
         (_installed(found, row, listed),),
     )
+
+
+def _told(environment: Environment) -> set[str]:
+    """The packages of the command with which somebody says that conda installed PyTorch."""
+    words = named(seen(environment, "arch-newer-than-build", "detail-by-conda"), "packages") or ""
+    return {word.partition("=")[0] for word in words.split()} & {"pytorch", "torchvision", "torchaudio"}
 
 
 def _with_build(line: str, row: CondaBuild) -> str:

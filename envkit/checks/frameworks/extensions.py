@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import PYTHON, REQUIREMENT, URL, WHEEL, export, run
+from envkit.checks.engine.command import PYTHON, REQUIREMENT, URL, WHEEL, Word, export, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
@@ -17,8 +17,10 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.bitsandbytes import bitsandbytes
 from envkit.checks.frameworks.built_here import compiled_again, named_extensions
 from envkit.checks.frameworks.companions import build_of_torch
+from envkit.checks.frameworks.compiled_anew import from_its_source, with_its_environment, xformers_here
 from envkit.checks.frameworks.graph_packages import of_pyg
 from envkit.checks.frameworks.installs import (
+    capable_gpus,
     companions_of,
     distribution,
     distribution_evidence,
@@ -38,13 +40,15 @@ from envkit.checks.frameworks.made_for_torch import (
     for_installed_torch,
     its_torch,
 )
-from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, MachineKind, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.pairs import PackagePair
 
+_OF_XFORMERS = ("xformers", "xformers-short", "xformers-inline", "told-xformers", "told-xformers-load")
+_ARM = "aarch64"  # for which the package index has no wheels of xFormers
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir")
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
@@ -65,8 +69,8 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
 def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "extension-abi-mismatch", "bitsandbytes", "bnb-setup", "bitsandbytes-cpu"):
         return bitsandbytes(environment)
-    if wheel := _other_abi(environment):
-        return wheel
+    if known := _other_abi(environment) or with_its_environment(environment):
+        return known
     if _FLASH.search(said(environment, "extension-abi-mismatch")):
         flash, other = _flash_attention(environment), _xformers(environment, matrix)
         return flash if other is None else Remedy(f"{flash.advice} {other.advice}", (*other.steps, *flash.steps))
@@ -80,7 +84,7 @@ def _of_one(environment: Environment, matrix: Matrix) -> Remedy:
         return wanted
     if names := named_extensions(said(environment, "extension-abi-mismatch")):
         return compiled_again(environment, names)
-    if known := for_installed_torch(environment) or back_to_working(environment):
+    if known := from_its_source(environment) or for_installed_torch(environment) or back_to_working(environment):
         return known
     return Remedy(
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the command "
@@ -128,7 +132,7 @@ def _flash_attention(environment: Environment) -> Remedy:
 
 def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     """The release that requires exactly the torch in use, from the index of that torch."""
-    messages = seen(environment, "extension-abi-mismatch", "xformers", "xformers-short")
+    messages = seen(environment, "extension-abi-mismatch", *_OF_XFORMERS)
     python = first_python(environment)
     torch = distribution(python, "torch")
     have = named(messages, "have") or (torch.version if torch is not None else "")
@@ -143,13 +147,39 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     fitting = [row for row in rows if _requires_exactly(row, own)] or [row for row in rows if _allows(row, own)]
     if not fitting:
         return None
+    if MachineKind.JETSON is environment.system.machine_kind.value or environment.system.architecture.value == _ARM:
+        capability = next((str(own) for _, own in capable_gpus(environment, matrix)), "")
+        return xformers_here(environment, python, fitting[-1].version, capability)
     build = build_of_torch(environment, matrix, have)
     place = ("--extra-index-url", URL(build.index_url)) if build is not None and build.index_url else ()
     wanted = f"xformers=={fitting[-1].version}"
+    installed = distribution(python, "xformers")
+    if installed is not None and any(row.version == installed.version.partition("+")[0] for row in fitting):
+        return _same_again(python, installed.version.partition("+")[0], own, place)
     return Remedy(
         f"xFormers {fitting[-1].version} is the release for torch {own}, which you can keep. Install it with the "
         "program's own Python (the one in its venv or python_embeded directory), not the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
+    )
+
+
+def _same_again(python: PythonEnvironment, version: str, own: Version, place: tuple[Word, ...]) -> Remedy:
+    """The right release, of which another file is there: of pip's cache, of another index, or half replaced."""
+    return Remedy(
+        f"xFormers {version} is a release for torch {own} already, so the installed file is another build of it (from "
+        "pip's cache, or from an index for another CUDA), or is not whole. Install it again without the cache, "
+        "with the program's own Python. The second command then lists the operators as available; if it does not, it "
+        "prints what the wheel was built for, and XFORMERS_MORE_DETAILS=1 makes the program print the loader's own "
+        "error.",
+        (
+            pip(
+                python,
+                *("install", "--force-reinstall", "--no-deps", "--no-cache-dir"),
+                REQUIREMENT(f"xformers=={version}"),
+                *place,
+            ),
+            run(PYTHON(python.executable or "python"), "-m", "xformers.info"),
+        ),
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, URL, Command, Word
+from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.changed_with import OPENMMLAB_PAGE
 from envkit.checks.frameworks.installs import distribution, first_python, local_tag, pip, release
-from envkit.model import Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, PythonEnvironment
 
+_FULL = "mmcv-full"  # whose module is called mmcv
 _EXTENSIONS = ("detectron2", "mmcv-full", "mmcv", "pytorch3d", "flash-attn")
 
 
@@ -18,7 +20,8 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
     """For the extension that `text` names; None where no wheel of the installed release is on record."""
     lower = text.lower().replace("_", "-")
     python = first_python(environment)
-    name = next((name for name in _EXTENSIONS if name in lower and distribution(python, name) is not None), None)
+    named = (name for name in _EXTENSIONS if name in lower or name == _FULL and "mmcv/" in lower)
+    name = next((name for name in named if distribution(python, name) is not None), None)
     torch, item = distribution(python, "torch"), distribution(python, name) if name else None
     own, cuda = _built_for(torch.version) if torch is not None else (None, None)
     if item is None or own is None or cuda is None or python.version is None:
@@ -27,6 +30,8 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
 
     rows = prebuilt_of(item.name, f"=={item.version.partition('+')[0]}")
     row = prebuilt_for(rows, own, cuda, "windows" if on_windows(environment) else "linux", python.version)
+    if row is None and name == _FULL and torch is not None:
+        return _of_openmmlab(python, item, own, local_tag(torch.version))
     if row is None:
         return None
     return Remedy(
@@ -35,6 +40,26 @@ def known_wheel(environment: Environment, text: str) -> Remedy | None:
         (
             pip(python, "uninstall", "-y", NAME(item.name)),
             _install(python, install_words(row, python.version)),
+        ),
+    )
+
+
+def _of_openmmlab(python: PythonEnvironment, item: Distribution, torch: Version, tag: str) -> Remedy:
+    """The same release from the page for the installed torch and CUDA."""
+    line, version = torch.release(2), item.version.partition("+")[0]
+    return Remedy(
+        f"The installed {_FULL} {version} was built for a different torch or CUDA version (the address after -f names "
+        f"them). Install it from OpenMMLab's page for torch {line} and {tag}, without pip's cache; torch stays as it "
+        "is. If pip finds no wheel there, it compiles the package, which needs nvcc of that CUDA; a release nearby may "
+        "have a wheel. The last command must end without an error.",
+        (
+            pip(python, "uninstall", "-y", NAME(_FULL)),
+            pip(
+                python,
+                *("install", "--no-cache-dir", REQUIREMENT(f"{_FULL}=={version}")),
+                *("-f", URL(OPENMMLAB_PAGE.format(tag=tag, line=line))),
+            ),
+            run(PYTHON(python.executable or "python"), "-c", "import mmcv.ops"),
         ),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import ComputeCapability
 from envkit.checks.cuda.nvcc_ages import capability_of_target
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.compiled import hide_gpus
 from envkit.checks.frameworks.installs import capability, capable_gpus
@@ -84,6 +85,14 @@ def compiled_for_later(messages: tuple[Message, ...], owns: list[ComputeCapabili
     return bool(built and owns) and max(own.numbers for own in owns) < min(own.numbers for own in built)
 
 
+def current(owns: list[ComputeCapability], matrix: Matrix) -> bool:
+    """Whether each of these GPUs is at least as new as the oldest one of every build of the newest PyTorch."""
+    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
+    newest = max((build.version for build in builds), default=None)
+    oldest = [min(target.numbers for target in build.sass or ()) for build in builds if build.version == newest]
+    return bool(owns and oldest) and min(own.numbers for own in owns) >= max(oldest)
+
+
 def left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
     """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
     own = [value.numbers for value in owns]
@@ -93,3 +102,20 @@ def left_out(owns: list[ComputeCapability], matrix: Matrix) -> bool:
     if not own or not targets:
         return False
     return max(own) < min(target.numbers for target in targets)
+
+
+def unserved(environment: Environment, matrix: Matrix, owns: list[ComputeCapability]) -> list[ComputeCapability]:
+    """The GPUs that the build's own flags do not name: of those with one name, what the toolkit compiles for."""
+    from envkit.compat.gpu import target_span
+
+    flags = seen(environment, "arch-newer-than-build", "own-flags")
+    named_there = {text for each in flags if (text := each.values.get("built") or each.values.get("only"))}
+    left = [own for own in owns if own.sm.removeprefix("sm_") not in named_there]
+    if left or not named_there or not owns:
+        return left
+    nvcc = environment.nvcc.value.version if environment.nvcc.value is not None else None
+    newest = nvcc.release(2) if nvcc is not None else None
+    others = [own for own in possible(environment, matrix) if own.sm.removeprefix("sm_") not in named_there]
+    return [
+        own for own in others if newest is None or (first := target_span(own, matrix)[0]) is None or first <= newest
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.checks.engine.command import NAME, fixed, run
+from envkit.checks.engine.command import NAME, Command, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status
 from envkit.checks.engine.messages import message_evidence, named, seen
@@ -19,6 +19,21 @@ _OF_LINUX = ("linux-way", "set-and-program", "powershell", "powershell-abroad", 
 _FIRST = fixed("set CUDA_VISIBLE_DEVICES=0")
 
 
+def _numba_by_itself(environment: Environment) -> tuple[str, tuple[Command, ...]]:
+    """The words and the commands for the shell that set it."""
+    names = ("NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER")
+    if not on_windows(environment):
+        return _FINDS_ITSELF, (run("unset", *names),)
+    return (
+        f"{_FINDS_ITSELF} In PowerShell, delete the line that sets it ($Env:{names[1]} = ...), also from your profile; "
+        "the commands remove a permanent one. Then open a new window.",
+        (
+            run("powershell", "-Command", "[Environment]::SetEnvironmentVariable('NUMBA_CUDA_DRIVER', '', 'User')"),
+            run("powershell", "-Command", "[Environment]::SetEnvironmentVariable('NUMBAPRO_CUDA_DRIVER', '', 'User')"),
+        ),
+    )
+
+
 def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
     """What the messages of `fault` tell of variables that do not do what was meant."""
     if wrong := seen(environment, fault.id, "numba-driver"):
@@ -26,7 +41,7 @@ def misset(environment: Environment, fault: Fault) -> Iterator[Outcome]:
             message_evidence(environment, wrong),
             title="NUMBA_CUDA_DRIVER or NUMBAPRO_CUDA_DRIVER names the CUDA runtime instead of the driver's library",
             impact="Numba finds no cuInit in it, and uses no GPU.",
-            remedy=Remedy(_FINDS_ITSELF, (run("unset", "NUMBA_CUDA_DRIVER", "NUMBAPRO_CUDA_DRIVER"),)),
+            remedy=Remedy(*_numba_by_itself(environment)),
             status=Status.FAIL,
         )
     elif wrong := seen(environment, fault.id, *_OF_LINUX):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.cuda.ptx import reported_by
-from envkit.checks.engine.command import REQUIREMENT, URL, Word, fixed
+from envkit.checks.engine.command import PATH, REQUIREMENT, URL, Word, fixed, run
 from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, skip
-from envkit.checks.engine.messages import said, seen
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
@@ -20,12 +20,13 @@ from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
     companions_of,
     first_python,
+    gpu_present,
     installs,
     named_python,
     pip,
     release,
 )
-from envkit.model import Environment
+from envkit.model import OTHER_MAKER, Environment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
     """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not provide, the next patch of that
     torch."""
     text = said(environment, "windows-runtime-missing").lower()
-    patch = _next_patch(environment, matrix) if "fbgemm" in text or "libomp140" in text else None
+    if seen(environment, "windows-runtime-missing", "zlib", "cudnn-126"):
+        return _zlib(environment)
+    in_next_line = seen(environment, "windows-runtime-missing", "detail-fbgemm")
+    patch = _next_patch(environment, matrix) if in_next_line or "fbgemm" in text or "libomp140" in text else None
     if patch is not None and seen(environment, "windows-runtime-missing", "detail-no-runtime"):
         return Remedy(f"{_FIRST} {patch.advice}", (_REDISTRIBUTABLE, *patch.steps))
     if patch is not None:
@@ -74,6 +78,23 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _zlib(environment: Environment) -> Remedy:
+    """The library that cuDNN 8 loads, and that neither Windows nor cuDNN's archive has."""
+    place = PATH(named(seen(environment, "windows-runtime-missing", "detail-cudnn-folder"), "folder") or "")
+    folder = place if isinstance(place, str) else r"C:\cudnn\bin"
+    return Remedy(
+        "cuDNN 8 for Windows needs zlibwapi.dll (zlib), which neither Windows nor cuDNN's archive contains: error 126 "
+        "means that a library which the named file loads is missing, not that file. Copy it next to cuDNN's own files, "
+        "in a Command Prompt that was started as administrator (if cuDNN is in another directory, which where "
+        "cudnn64_8.dll prints, write that one), and start the program again.",
+        (
+            fixed("curl.exe -LO http://www.winimage.com/zLibDll/zlib123dllx64.zip"),
+            fixed("tar.exe -xf zlib123dllx64.zip"),
+            run("copy", r"dll_x64\zlibwapi.dll", PATH(folder)),
+        ),
+    )
+
+
 def _torch_of(matrix: Matrix, version: Version) -> Iterator[Word]:
     """torch and its companions of that release."""
     yield REQUIREMENT(f"torch=={version}")
@@ -86,11 +107,19 @@ def _cuda_index(environment: Environment, matrix: Matrix, version: Version) -> t
     rows = [
         row for row in matrix.builds("pytorch") if row.version == version and row.cuda is not None and row.index_url
     ]
+    if seen(environment, OTHER_MAKER) and not gpu_present(environment):
+        return ()  # on Windows, the default index has the builds for the CPU
     own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
     run_here = [row for row in rows if own is not None and row.cuda is not None and row.cuda.release(2) <= own]
     oldest = min(rows, key=lambda row: row.cuda or version, default=None)
     best = max(run_here, key=lambda row: row.cuda or version, default=oldest)
     return ("--index-url", URL(best.index_url or "")) if best is not None else ()
+
+
+def _whose(environment: Environment, matrix: Matrix) -> str:
+    """Which build the index has, for whoever tells the driver and for whoever does not."""
+    known = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
+    return "the newest CUDA that this driver runs" if known is not None else "the CUDA that most drivers run"
 
 
 def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -109,8 +138,9 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         return Remedy(
             f"torch {limit('fbgemm-with-libomp')} has a known problem: its fbgemm.dll needs libomp140.x86_64.dll, "
             f"which neither Windows nor the Visual C++ runtime provides; {patch} does not need it. The index below "
-            "has a build that this driver runs; without an index, pip installs a CPU build on Windows. If the "
-            "program's own requirements name another CUDA (cu and its number), write that at the end of the address.",
+            f"has the build for {_whose(environment, matrix)}; without an index, pip installs a CPU build on Windows. "
+            "If the program's own requirements name another CUDA (cu and its number), write that at the end of the "
+            "address.",
             (
                 pip(
                     named_python(environment),
@@ -126,13 +156,13 @@ def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
         line = {version for version in after if version.release(2) == after[0].release(2)}
     if not line:
         return None
-    return bring_release(
-        environment,
-        matrix,
-        item,
-        max(line),
-        f"The fbgemm.dll of torch {own} needs libomp140, which is missing; {max(line)} does not need it.",
-    )
+    why = f"The fbgemm.dll of torch {own} needs libomp140, which is missing; {max(line)} does not need it."
+    if seen(environment, OTHER_MAKER) and not gpu_present(environment):
+        return Remedy(
+            f"{why} Without an NVIDIA GPU, the build for the CPU is the right one: no CUDA is needed.",
+            (pip(item.python, "install", *_torch_of(matrix, max(line))),),
+        )
+    return bring_release(environment, matrix, item, max(line), why)
 
 
 _RUNTIME = Fault(

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.sentences import series
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, REQUIREMENT, fixed, run
+from envkit.checks.engine.command import NAME, REQUIREMENT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import fresh
 from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, pip, release
-from envkit.model import Environment, PythonEnvironment
+from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -34,6 +35,7 @@ _PRELOAD = (
     "The CUDA libraries and cuDNN come as wheels, in which ONNX Runtime does not look by itself: import torch first, "
     "or call onnxruntime.preload_dlls(), before the session is created."
 )
+_ASK_PROVIDERS = "import onnxruntime; print(onnxruntime.get_available_providers())"
 _WORDS = "Uninstall all of them, then install the GPU package."
 
 
@@ -77,13 +79,46 @@ def one_alone(environment: Environment, matrix: Matrix) -> Remedy:
     )
     rows = matrix.builds("onnxruntime")
     if told is not None and not any(row.version.starts_with(told) for row in rows):
-        return Remedy(f"{words} Go back to the release you had: python -m pip install '{_GPU}=={told}.*'", (removal,))
+        again = run("python", "-m", "pip", "install", REQUIREMENT(f"{_GPU}=={told}.*"))
+        return Remedy(f"{words} The second command takes the release that you had.", (removal, again))
     told = told or _of_toolkit(environment, matrix)
     if told is not None:
         pin = str(told) if len(told.parts) > _LINE else f"{told}.*"
         return Remedy(words, (removal, run("python", "-m", "pip", "install", REQUIREMENT(f"{_GPU}=={pin}"))))
     given = fresh(environment, matrix, "onnxruntime", words, messages)
     return Remedy(given.advice, (removal, *given.steps))
+
+
+def _one_again(
+    environment: Environment, python: PythonEnvironment, owners: list[Distribution], installed: str
+) -> Remedy:
+    """The GPU package alone, of the release that is installed; what brought the other one is kept from doing it."""
+    by_itself = seen(environment, _TWO.id, "detail-autoupdate")
+    others = [item.name for item in owners if item.name != _GPU]
+    if managed_by(environment, "uv") and installed:
+        return Remedy(
+            f"Remove {series(others)} from the project, and install {_GPU} again: both have their files in one "
+            "directory, and what is removed there is missing for the other one. If uv says that it is no dependency "
+            "of the project, another package requires it: in place of the first command, put override-dependencies = "
+            f"[\"{others[0]}; sys_platform == 'never'\"] under [tool.uv] in pyproject.toml. "
+            "The last command must list CUDAExecutionProvider.",
+            (
+                run("uv", "remove", *map(NAME, others)),
+                run("uv", "sync", "--reinstall-package", _GPU),
+                run("uv", "run", "python", "-c", _ASK_PROVIDERS),
+            ),
+        )
+    commands = (
+        pip(python, "uninstall", "-y", *(NAME(item.name) for item in owners)),
+        pip(python, "install", REQUIREMENT(f"{_GPU}=={installed}")),
+    )
+    if not by_itself:
+        return Remedy(_WORDS, commands)
+    return Remedy(
+        f"{_WORDS} Ultralytics installed the other one by itself (AutoUpdate), and would do it again: set "
+        "YOLO_AUTOINSTALL=false where the program starts (in a systemd unit: Environment=YOLO_AUTOINSTALL=false).",
+        (*commands, export("YOLO_AUTOINSTALL", "false")),
+    )
 
 
 def _of_toolkit(environment: Environment, matrix: Matrix) -> Version | None:
@@ -136,13 +171,7 @@ def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterat
                 title=f"{series(item.name for item in owners)} are both installed",
                 subject=python.prefix,
                 status=Status.FAIL if messages else Status.WARN,
-                remedy=Remedy(
-                    _WORDS,
-                    (
-                        pip(python, "uninstall", "-y", *(NAME(item.name) for item in owners)),
-                        pip(python, "install", REQUIREMENT(f"{_GPU}=={installed}")),
-                    ),
-                ),
+                remedy=_one_again(environment, python, owners, installed),
             )
         elif reported := _TWO.reported(environment):
             yield reported

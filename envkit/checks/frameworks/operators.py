@@ -15,6 +15,8 @@ from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.frameworks.engines import asked_release, engine_elsewhere
+from envkit.checks.frameworks.in_wsl import in_wsl
 from envkit.checks.frameworks.installs import (
     distribution,
     distribution_evidence,
@@ -102,23 +104,27 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
             "It builds the engines anew, which takes minutes the first time. Do not ship the cache: one is needed for "
             "each GPU model and each TensorRT release."
         )
+    if own := engine_elsewhere(environment):
+        return own
     onnx = named(messages, "onnx") or f"{named(messages, 'engine') or 'MODEL'}.onnx"
     engine = f"{named(messages, 'engine') or onnx.rpartition('.')[0]}.{named(messages, 'ending') or 'engine'}"
     files = FILE(onnx), FILE(engine)
     options = [f"--onnx={files[0]}", f"--saveEngine={files[1]}"] if all(isinstance(one, str) for one in files) else []
-    if release := named(seen(environment, "engine-built-elsewhere", "detail-triton"), "release"):
+    if release := named(seen(environment, "engine-built-elsewhere", "detail-triton", "detail-trtis"), "release"):
         said = _BY_TRITON.format(release=release)
         return remedy(environment, said, "engine-for-triton", number=release, file=onnx, folder=engine)
     if options and "fp16" in engine:
         options.append("--fp16")
     on_jetson = environment.system.machine_kind.value is MachineKind.JETSON or _of_a_board(environment, matrix)
     program, place = (_OF_JETPACK, _ON_JETSON) if on_jetson else (("trtexec",), "")
+    if on_windows(environment):
+        options.clear()  # trtexec is wherever its archive was unpacked; Python tells which release it has to be
     return Remedy(
         "Rebuild the engine from its model, on this GPU and with the TensorRT release that loads it: use trtexec "
         "from exactly that release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program "
         f"that builds its own engines builds a new one after the old file is deleted.{place}{several}"
         f"{_raised(environment)}",
-        (run(*program, *options),) if options else (),
+        (run(*program, *options),) if options else (asked_release(environment),),
     )
 
 
@@ -167,9 +173,7 @@ def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if "triton" in text:
         return triton_of_port(environment)
-    return Remedy(
-        "Run it in WSL 2, or install a release or a fork that is built for Windows.", (fixed("wsl --install"),)
-    )
+    return in_wsl(environment, matrix, text)
 
 
 def _newer_bitsandbytes(environment: Environment, python: PythonEnvironment) -> Remedy | None:

@@ -11,7 +11,6 @@ from envkit.checks.engine.command import (
     NAME,
     PACKAGE,
     PATH,
-    PYTHON,
     SAFE_WORD,
     Command,
     Word,
@@ -27,6 +26,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.bare_conda import without_python
+from envkit.checks.frameworks.home_copies import LEAVE_HOME_OUT, without_home
 from envkit.checks.frameworks.installs import (
     distribution_evidence,
     installs,
@@ -40,7 +40,6 @@ from envkit.probe.shadowing import FRAMEWORK_MODULES
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_LEAVE_HOME_OUT = fixed("export PYTHONNOUSERSITE=1")
 _ELSEWHERE = {  # variants of the message that do not come from pip
     "initramfs": Remedy(
         "Free space in /boot, which holds every installed kernel: remove kernels that are no longer used, then build "
@@ -87,9 +86,6 @@ def _unpack_elsewhere(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
-_LAUNCH = fixed("python -m torch.distributed.run")
-
-
 def _set_to(name: str, folder: str) -> tuple[Word, ...]:
     """What `set` of Windows takes as one word."""
     place = PATH(folder)
@@ -105,19 +101,6 @@ def _on_another_drive(environment: Environment, drive: str | None) -> Remedy:
         "pip downloads and unpacks into TEMP, which is on C: even if the environment is on another drive. Point it "
         f"at a drive with enough space{other}, then start again in the same Command Prompt.{starter}",
         (run("mkdir", PATH(where)), run("set", *_set_to("TEMP", where)), run("set", *_set_to("TMP", where))),
-    )
-
-
-def _without_home(environment: Environment, matrix: Matrix) -> Remedy:
-    """A torchrun of the home directory has a Python of its own, so that leaving the packages out does not help."""
-    other = PYTHON(named(seen(environment, "user-site-shadows-env", "detail-torchrun"), "python"))
-    if not isinstance(other, str):
-        return Remedy("Disable the user site directory, or uninstall the copies there.", (_LEAVE_HOME_OUT,))
-    return Remedy(
-        "The torchrun in ~/.local/bin comes first on PATH and starts its own Python, not the environment's. Start "
-        "the launcher as a module, with the same options and script as torchrun. To get rid of the copy in your home "
-        f"directory, have that Python remove it: {other} -m pip uninstall torch.",
-        (fixed("uv run python -m torch.distributed.run") if "uv" in managers(environment) else _LAUNCH,),
     )
 
 
@@ -155,7 +138,7 @@ _HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
     "A package in the home directory was imported instead of the environment's",
     impact="A different release than the environment's is used.",
-    remedy=_without_home,
+    remedy=without_home,
 )
 _HIDDEN_BY_FILE = Fault(
     "local-module-shadows",
@@ -247,7 +230,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
                     "Disable the user site directory in this shell, or permanently with the same line in the "
                     f"environment's activate script. Or remove the copies with the Python that installed them: "
                     f"{_removal(hidden)}.",
-                    (_LEAVE_HOME_OUT,),
+                    (LEAVE_HOME_OUT,),
                 ),
             )
         elif not only_told(environment):

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version
 from envkit.checks.cuda.cuda_versions import NO_DRIVER
-from envkit.checks.engine.command import REQUIREMENT, Word, fixed, run
+from envkit.checks.engine.command import CONDA_SPEC, PYTHON, REQUIREMENT, Word, fixed, run
 from envkit.checks.engine.evidence import known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import fresh, replacement
-from envkit.checks.frameworks.installs import gpu_present, installs, release
-from envkit.model import Environment
+from envkit.checks.frameworks.installs import executable_of, gpu_present, installs, release
+from envkit.model import Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -31,7 +32,9 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
     own = item.python.version if item is not None else None
     if item is not None and own is not None and last is not None and own.release(2) in last.pythons:
         why = f"TensorFlow {last.version} is the last release with native Windows GPU support; later ones need WSL 2."
-        return replacement(environment, matrix, item, why)
+        later = (release(item.framework.version) or last.version) > last.version
+        given = replacement(environment, matrix, item, why, also_removed=_OF_LATER if later else ())
+        return _with_libraries(environment, given, last, item.python)
     newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
     native = f", or TensorFlow {last.version} here, with Python {last.pythons[-1]} or older" if last else ""
     floor = _windows_driver(newest, matrix)
@@ -46,6 +49,33 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
             fixed("wsl sudo apt-get install -y python3-venv"),
             fixed("wsl --cd ~ python3 -m venv tf"),
             run("wsl", "--cd", "~", "tf/bin/python", "-m", "pip", "install", *_packages(environment, matrix, newest)),
+        ),
+    )
+
+
+_OF_LATER = ("tensorflow-intel",)  # which has the files of the releases after the last native one
+_ASK_GPUS = "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
+
+
+def _with_libraries(environment: Environment, given: Remedy, last: FrameworkBuild, python: PythonEnvironment) -> Remedy:
+    """With the CUDA libraries, for who has none of that major release, and how to see that it worked."""
+    if not any(step.words[1:3] == ("-m", "pip") for step in given.steps) or last.cuda is None or last.cudnn is None:
+        return given
+    major, cudnn = last.cuda.major, last.cudnn.release(2)
+    specs = f"cudatoolkit={last.cuda.release(2)}", f"cudnn={cudnn}"
+    conda = managed_by(environment, "conda") or python.kind == "conda"
+    by_conda = (run("conda", "install", "-y", "-c", "conda-forge", *map(CONDA_SPEC, specs)),) if conda else ()
+    otherwise = (
+        "the first command installs them" if conda else f"conda install -c conda-forge {' '.join(specs)} has them"
+    )
+    return Remedy(
+        f"{given.advice} Libraries of any CUDA {major}.x and cuDNN {last.cudnn.major} on PATH will do, because their "
+        f"files have the same names; those of CUDA {major + 1} will not. In a conda environment, {otherwise}. The last "
+        "command must list the GPU.",
+        (
+            *by_conda,
+            *given.steps,
+            run(PYTHON(executable_of(python)), "-c", _ASK_GPUS),
         ),
     )
 

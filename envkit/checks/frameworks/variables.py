@@ -19,6 +19,7 @@ from envkit.checks.frameworks.hidden_gpus import for_task, shown_again
 from envkit.checks.frameworks.installs import capability
 from envkit.checks.frameworks.misset import misset
 from envkit.checks.frameworks.set_in_code import for_container, set_in_code, title_for_container
+from envkit.checks.frameworks.set_outside import set_elsewhere, unset_everywhere
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
 
@@ -218,6 +219,8 @@ _OF_SLURM = (
 def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
     if in_container := for_container(environment):
         return in_container
+    if elsewhere := set_elsewhere(environment):
+        return elsewhere
     gpus = gpus_of(environment)
     if seen(environment, "cuda-visible-devices-invalid", "detail-in-code"):
         return set_in_code(environment, len(gpus) == 1)
@@ -231,11 +234,7 @@ def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
             "(--gpus-per-node instead of --gpus-per-task or --gpu-bind) and use the device of the local rank; or, "
             "with one GPU per task, use device 0 in every task."
         )
-    return Remedy(
-        "Without the variable, every GPU is visible: unset it where it is set, including the program's own script or "
-        "code (grep finds the line), or use the numbers that nvidia-smi -L lists.",
-        (run("unset", VISIBLE), run("grep", "-rn", VISIBLE, ".")),
-    )
+    return unset_everywhere(environment)
 
 
 _NOT_THERE = Fault(
@@ -273,7 +272,8 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     value = here.get(VISIBLE)
     evidence = [Evidence(f"variables[{VISIBLE}]", repr(value), environment.variables.source)]
     hidden = value is not None and (value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE)
-    scheduler = "slurm" in managers(environment) or value is not None and value.lower() == "nodevfiles"
+    no_files = seen(environment, _HIDDEN.id, "no-dev-files")  # what Slurm alone sets
+    scheduler = "slurm" in managers(environment) or bool(no_files) or (value or "").lower() == "nodevfiles"
     impact = "CUDA programs find no GPU although the machine has one."
     fix = (
         _ASK_SCHEDULER

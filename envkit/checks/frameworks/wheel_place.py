@@ -11,7 +11,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers.jetson_wheels import OF_BOARDS, jetson_wheel
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
-from envkit.checks.engine.command import VERSION, Command, fixed, run
+from envkit.checks.engine.command import VERSION, fixed, run
 from envkit.checks.engine.evidence import kind, known, unseen
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
@@ -25,16 +25,30 @@ from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.built_here import for_this_glibc, of_libtorch
 from envkit.checks.frameworks.cuda_names import of_its_own_name
 from envkit.checks.frameworks.host_libraries import of_host
-from envkit.checks.frameworks.installs import for_this_machine, installs, judged, nothing_to_judge, release
+from envkit.checks.frameworks.installs import (
+    for_this_machine,
+    installs,
+    judged,
+    nothing_to_judge,
+    release,
+    runs_on_gpus,
+)
+from envkit.checks.frameworks.new_environment import entered, for_processor, of_web_ui
+from envkit.checks.frameworks.newer_system import in_newer_system, of_another_file
 from envkit.checks.frameworks.old_libstdcxx import beyond_the_archive, of_conda
-from envkit.checks.frameworks.other_release import by_requires_python, nearest_elsewhere, not_on_a_mac
+from envkit.checks.frameworks.other_release import (
+    by_requires_python,
+    for_this_platform,
+    nearest_elsewhere,
+    not_on_a_mac,
+)
 from envkit.checks.frameworks.project_python import as_told
 from envkit.model import Environment, FrameworkInstall, MachineKind, Message, PythonEnvironment
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-    from envkit.tables.rows import Framework
+    from envkit.tables.rows import Framework, FrameworkBuild
 
 _CONDA_PLACE = regex(
     r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
@@ -45,11 +59,14 @@ _OF_32_BITS = ("bits", "bits-hyphen")
 _OF_CONDA = ("conda-provides", "conda-conflict")
 _OF_CONDA_PACKAGE = regex(r"required by /[^\s:'\"]{0,200}conda3?/")
 _OF_SYSTEM = regex(r"(?<![\w.])/(?:usr/)?lib(?:64)?/(?:[\w-]{1,40}/)?libstdc\+\+\.so\.6: version")
-_EXACT = regex(r"torch(?:vision|audio)?==[0-9.]+")
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
+    return entered(environment, _other_python(environment, matrix))
+
+
+def _other_python(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that is named has wheels, otherwise that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
@@ -70,23 +87,36 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     wanted = f"Create an environment with a Python that {meant} has wheels for."
     if seen(environment, "python-no-wheel", *_OF_32_BITS):
         wanted = f"This Python is a 32-bit build, for which {meant} has no wheels: use uv's 64-bit one."
+    rows = exact or [build for build in builds if build.version == builds[-1].version]
+    here = [build for build in rows if for_this_machine(environment, build)]
+    best = max((python for build in here for python in build.pythons), default=None)
+    if name == "pytorch" and not exact and (slower := for_processor(environment, matrix, asked)):
+        return slower
+    if exact and best is not None and (as_asked := _as_asked(environment, matrix, here, best, wanted)):
+        return as_asked
     fitting = fresh(environment, matrix, name, wanted, messages, any_python=True, version=asked if exact else None)
     if any(step.words[:2] == ("uv", "venv") for step in fitting.steps):
         return fitting
-    rows = exact or (build for build in builds if build.version == builds[-1].version)
-    here = [build for build in rows if for_this_machine(environment, build)]
-    best = max((python for build in here for python in build.pythons), default=None)
     if fitting.advice != wanted or best is None:
         return fitting
     own = {python.version.release(2) for python in judged(environment) if python.version is not None}
     if own and all(own <= set(build.pythons) for build in here[:1]):
         return _same_python(meant)
-    if commands := of_asked_cuda(environment, here, best):
-        return Remedy(f"{wanted} The build is the one that was asked for.", commands)
     asked_for = (replace(step, words=(*step.words, "--python", str(best))) for step in fitting.steps)
     activate = run(r".venv\Scripts\activate") if on_windows(environment) else fixed("source .venv/bin/activate")
     commands = (run("uv", "venv", "--python", VERSION(best)), activate, *asked_for)
     return Remedy(f"{wanted} The last command prints the command that installs it there.", commands)
+
+
+def _as_asked(
+    environment: Environment, matrix: Matrix, here: list[FrameworkBuild], python: Version, wanted: str
+) -> Remedy | None:
+    """By the program that makes its environment itself, or the very build that was asked for, if the GPUs run it."""
+    known = [build for build in here if build.cuda is None or runs_on_gpus(environment, matrix, build.cuda)]
+    if own := of_web_ui(environment, python):
+        return own
+    commands = of_asked_cuda(environment, known, python)
+    return Remedy(f"{wanted} The build is the one that was asked for.", commands) if commands else None
 
 
 def _whatever_the_python(
@@ -96,7 +126,7 @@ def _whatever_the_python(
     if on_mac := not_on_a_mac(environment, package):
         return on_mac
     if not variants_of(messages).isdisjoint(_OTHER_PLATFORM):
-        return _for_this_platform(environment, matrix, messages, package)
+        return for_this_platform(environment, matrix, messages, package)
     if by_name := as_told(environment, messages):
         return by_name
     if package.startswith(_OF_NVIDIA) and on_windows(environment):
@@ -108,7 +138,7 @@ def _whatever_the_python(
             (fixed("wsl --install"),),
         )
     if package and framework_by_package(matrix, package) is None:
-        return of_its_own_name(environment, package)
+        return of_its_own_name(environment, matrix, package)
     return None
 
 
@@ -124,37 +154,6 @@ def _same_python(meant: str) -> Remedy:
             fixed("python -m pip debug --verbose"),
         ),
     )
-
-
-def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str) -> Remedy:
-    """Python is not at fault where uv found wheels of the release for other systems or processors only."""
-    why = (
-        f"The index or the lock file has {package} for other platforms only, so a different Python does not help. "
-        "Add an index that has wheels for this platform (in pyproject.toml: [[tool.uv.index]], and the package under "
-        "[tool.uv.sources]), then lock again with uv lock."
-    )
-    if framework_by_package(matrix, package) is None:
-        return Remedy(why)
-    version = Version.find(named(messages, "version") or "")
-    given = fresh(environment, matrix, framework_of(environment, matrix, messages), why, messages, version=version)
-    steps = tuple(_with_tags(step) for step in given.steps)
-    if steps == given.steps:
-        return given
-    return Remedy(
-        f"{given.advice} The part after the + matters: without it, uv installs the file of the same release that has "
-        "no such suffix. Change the extra's entries in pyproject.toml to the same releases.",
-        steps,
-    )
-
-
-def _with_tags(step: Command) -> Command:
-    """With the tag of the index in each exact release, for a resolver that takes the one without a tag otherwise."""
-    words = list(step.words)
-    tag = words[words.index("--index-url") + 1].rpartition("/")[2] if "--index-url" in words else ""
-    if not tag.startswith("cu"):
-        return step
-    marked = (f"{word}+{tag}" if _EXACT.fullmatch(word) else word for word in words)
-    return replace(step, words=tuple(marked))
 
 
 def _meant(framework: Framework | None, version: Version | None) -> str:
@@ -259,12 +258,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     words = "Use a newer system, a container, or an older release of the framework."
     if own := for_this_glibc(environment, said(environment, "glibc-too-old")) or of_libtorch(environment):
         return own
-    if not tells_framework(environment, matrix, messages):
-        return Remedy(
-            "The program was built on a newer system. Run it in a container whose glibc is at least the GLIBC_ "
-            "version in the error (`ldd --version` prints a system's version), build it here from source, or use a "
-            "build for an older system."
-        )
+    if not tells_framework(environment, matrix, messages) or of_another_file(said(environment, "glibc-too-old")):
+        return in_newer_system(environment, said(environment, "glibc-too-old"))
     found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
     if found is None or not environment.system.glibc.known:
         return Remedy(words, (resolve_command(environment, matrix, messages, on_this_system=True),))

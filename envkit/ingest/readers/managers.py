@@ -330,13 +330,20 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("runtime", "RVC"),
     ),
+    "forge-package": (
+        regex(r"\bwebui_forge_cu\d{2,3}_torch\d{2,3}\b|\bsd\.webui\.zip\b|\bsystem\\python\\python\.exe\b"),
+        ("webui_forge_cu", "sd.webui", "system"),
+    ),
     "one-click": (
         regex(r"\binstaller_files\b|\b[Oo]ne-click (?:zip|install\w{0,4})\b"),
         ("installer_files", "ne-click"),
     ),
     "bundled-python": (
-        regex(r"\b(?:[Bb]undled|[Ee]mbedded|[Ee]mbedding) [Pp]ython\b|\bpython-embed|\\\\python-\d[\d.]{2,6}-embed"),
-        ("undled", "mbedded", "mbedding", "embed"),
+        regex(
+            r"\b(?:[Bb]undled|[Ee]mbedded|[Ee]mbedding) [Pp]ython\b|\bpython-embed|\\\\python-\d[\d.]{2,6}-embed"
+            r"|整合包"
+        ),
+        ("undled", "mbedded", "mbedding", "embed", "整合包"),
     ),
     "akmods": (regex(r"\bakmods?\b"), ("akmod",)),
     "comfyui": (regex(r"\bComfyUI\b"), ("ComfyUI",)),
