@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, PATH, PYTHON, REQUIREMENT, Command, fixed, for_windows, run
+from envkit.checks.engine.command import FILE, NAME, PATH, PYTHON, REQUIREMENT, Command, fixed, for_windows, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows
@@ -74,7 +74,7 @@ def which_dll(environment: Environment, major: str) -> Remedy:
 def first_on_path(built: Version | None) -> Remedy:
     """An older DLL of the same name, which another program brought: Windows takes the first one on Path."""
     number = built.major if built is not None else None
-    name = f"cudnn64_{number}.dll" if number is not None else "cudnn64_*.dll"
+    listed = fixed("where.exe cudnn64_*.dll") if number is None else run("where.exe", FILE(f"cudnn64_{number}.dll"))
     wanted = f" {built.release(2)} or newer," if built is not None and len(built.parts) > 1 else ""
     return Remedy(
         "Windows loads the first DLL of that name on Path, in the order in which the command prints them: the first "
@@ -83,7 +83,7 @@ def first_on_path(built: Version | None) -> Remedy:
         "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. "
         f"If only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "
         "(https://developer.nvidia.com/rdp/cudnn-archive), for the CUDA in whose folder it is.",
-        (for_windows(fixed(f"where.exe {name}")),),
+        (for_windows(listed),),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.cuda.toolkit_remedies import at_another_place, for_program
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PYTHON, RELEASE, URL, Command, fixed, for_windows, run
+from envkit.checks.engine.command import PYTHON, RELEASE, URL, fixed, for_windows, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import said, seen
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _ID = "toolkit-missing"
+_TOOLKIT = fixed("winget install --id Nvidia.CUDA --version RELEASE")
 _TOOLS = (
     "winget install --id Microsoft.VisualStudio.2022.BuildTools --override "
     "'--passive --wait --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended'"
@@ -52,7 +53,7 @@ def _on_windows(environment: Environment, release: Version | None) -> Remedy:
     )
     python = named_python(environment).executable or "python"
     which = "" if release else f" Otherwise it is the CUDA release: write it in place of {RELEASE}."
-    toolkit = install_cuda(environment, release) if release else (_toolkit_of(RELEASE),)
+    toolkit = install_cuda(environment, release) if release else (_TOOLKIT,)
     return Remedy(
         "pip compiles this package, which takes the CUDA toolkit of torch's CUDA release and Visual C++; the driver, "
         f"whose CUDA version nvidia-smi shows, contains neither.{flash} If the first command prints None, that torch "
@@ -65,10 +66,6 @@ def _on_windows(environment: Environment, release: Version | None) -> Remedy:
             fixed(_TOOLS),
         ),
     )
-
-
-def _toolkit_of(release: str) -> Command:
-    return run("winget", "install", "--id", "Nvidia.CUDA", "--version", release)
 
 
 def _by_mingw(environment: Environment) -> Remedy | None:

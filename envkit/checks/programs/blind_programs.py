@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import framework_of, install_cuda, tells_framework
-from envkit.checks.engine.command import Command, fixed
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_container, managers
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import on_windows
+from envkit.checks.engine.remedies import on_windows, steps_for
 from envkit.checks.frameworks.builds import fresh
 from envkit.checks.frameworks.installs import capable_gpus, installs, release
 from envkit.model import Environment
@@ -108,16 +108,12 @@ def ask_program(environment: Environment, matrix: Matrix) -> Remedy:
 def _of_ollama(environment: Environment) -> Remedy:
     """Its installer over the old release, and the lines of its log that tell the reason."""
     pull = (fixed("docker pull ollama/ollama"),)
-    windows = Command(shell='findstr /i "inference offloaded" "%LOCALAPPDATA%\\Ollama\\server.log"')
-    linux = (
-        Command(shell="curl -fsSL https://ollama.com/install.sh | sh"),
-        Command(shell="journalctl -u ollama --no-pager | grep -E 'inference compute|offloaded' | tail"),
-    )
     if in_container(environment):
         return Remedy(_OLLAMA.format(again=_AGAIN["container"]), (*pull, fixed("docker logs CONTAINER")))
     if on_windows(environment):
-        return Remedy(_OLLAMA.format(again=_AGAIN["windows"]), (windows,))
-    return Remedy(_OLLAMA.format(again=_AGAIN["linux"]), linux)
+        return Remedy(_OLLAMA.format(again=_AGAIN["windows"]), steps_for("any", "ollama-log-windows"))
+    again = (*steps_for("any", "ollama-install"), *steps_for("any", "ollama-log"))
+    return Remedy(_OLLAMA.format(again=_AGAIN["linux"]), again)
 
 
 def _of_onnxruntime(environment: Environment, matrix: Matrix) -> Remedy | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import Command, export, fixed, run
+from envkit.checks.engine.command import export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.managers import managed_by
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
-from envkit.checks.engine.remedies import remedy
+from envkit.checks.engine.remedies import remedy, steps_for
 from envkit.checks.programs.told import told_by_program
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _freed(environment: Environment, matrix: Matrix) -> Remedy:
             (
                 fixed("sudo systemctl stop nvidia-persistenced nvidia-dcgm"),
                 fixed("sudo nvidia-smi --gpu-reset"),
-                Command(shell="sudo lsof /dev/nvidia*"),
+                *steps_for("any", "who-holds"),
                 fixed("nvidia-smi --query-gpu=index,mig.mode.current,mig.mode.pending --format=csv"),
             ),
         )
