@@ -22,7 +22,15 @@ from envkit.dockerfile.check_parts import finding, from_verdict, line_of, packag
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import container_targets, cuda_targets, driver_targets
-from envkit.dockerfile.clashes import Clash, clashes, of_other_cuda, of_other_torch, together, unknown_releases
+from envkit.dockerfile.clashes import (
+    Clash,
+    clashes,
+    if_certain,
+    of_other_cuda,
+    of_other_torch,
+    together,
+    unknown_releases,
+)
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
@@ -107,7 +115,7 @@ def check_dockerfile(
         findings += requirement_findings(found, request, matrix)
     needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
     clashing = (
-        *clashes(found.packages, needs),
+        *map(if_certain, clashes(found.packages, needs, every=True)),
         *of_other_torch(found.packages, matrix),
         *of_other_cuda(found.packages),
     )
