@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.base.names import normalized
@@ -22,13 +22,22 @@ from envkit.dockerfile.check_parts import finding, from_verdict, line_of, packag
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import container_targets, cuda_targets, driver_targets
-from envkit.dockerfile.clashes import Clash, clashes, of_other_cuda, of_other_torch, together, unknown_releases
+from envkit.dockerfile.clashes import (
+    Clash,
+    clashes,
+    if_certain,
+    of_other_cuda,
+    of_other_torch,
+    together,
+    unknown_releases,
+)
 from envkit.dockerfile.companions_newest import companions_newest
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
 from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.environments_copied import environments_copied
+from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.frozen_lists import frozen_folder, is_frozen
 from envkit.dockerfile.gpu_hidden import gpu_hidden
 from envkit.dockerfile.ground import alone, grounds
@@ -39,6 +48,7 @@ from envkit.dockerfile.other_vendors import other_vendors
 from envkit.dockerfile.pins_outgrown import pins_outgrown
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.server_arguments import server_arguments
+from envkit.dockerfile.specifiers import pinned_release
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
 from envkit.dockerfile.start_words import start_unread
 from envkit.dockerfile.stops_companions import WHEN_INSTALLED
@@ -49,6 +59,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _NOT_FOUND = frozenset({faults.PYTHON_WITHOUT_PACKAGE.id, faults.FRAMEWORK_VERSION.id})
+_NOT_HEALTHY = frozenset({Status.FAIL, Status.UNKNOWN})
+_NOTHING_ELSE = "nothing else in this file can be checked"
 _MISSED = frozenset({faults.CUDA_MISSING.id, faults.CUDNN_MISSING.id})
 
 
@@ -68,7 +80,7 @@ def check_dockerfile(
     stages = read_stages(text)
     found = contents(stages, matrix, beside)
     findings = [*_driver_inside(found), *driver_targets(found, request, matrix)]
-    meant = meant_for((item.framework for item in found.wanted), request, matrix)
+    meant = meant_for(_asked(found.wanted), request, matrix)
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix, meant)
     made = tuple(grounds(stages, found, matrix))
@@ -103,7 +115,7 @@ def check_dockerfile(
         findings += requirement_findings(found, request, matrix)
     needs = Needs(found.python, found.base.architecture, found.platform, alone(made))
     clashing = (
-        *clashes(found.packages, needs),
+        *map(if_certain, clashes(found.packages, needs, every=True)),
         *of_other_torch(found.packages, matrix),
         *of_other_cuda(found.packages),
     )
@@ -121,11 +133,19 @@ def check_dockerfile(
     if context is not None:
         findings += not_in_context(text, stages, context)
     findings += build_passes(made, findings, matrix)
-    if not findings and not found.base.known:
-        findings += _nothing_judged(found)
+    if not found.base.known and not any(one.status in _NOT_HEALTHY for one in findings):
+        findings += _base_unjudged(findings, found)
     findings += _left_out(stages)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
+
+
+def _asked(wanted: Iterable[Wanted]) -> list[str]:
+    """The frameworks of a file as a command of envkit names them, each in the release that is pinned."""
+    pins: dict[str, str] = {}
+    for item in wanted:
+        pins[item.framework] = pins.get(item.framework) or pinned_release(item.spec) or ""
+    return [f"{name}=={pin}" if pin else name for name, pin in pins.items()]
 
 
 def _without_never_installed(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -148,9 +168,10 @@ def _beside_the_system(found: Contents) -> Held | None:
     return held if apart and any(item.tool == "conda" for item in found.wanted) else None
 
 
-def _nothing_judged(found: Contents) -> Iterator[Finding]:
-    """What is to say where the base is in no table and the file names nothing else that is: silence is no praise."""
-    title = f"the contents of {found.base.image} are not known, and nothing else in this file can be checked"
+def _base_unjudged(findings: Sequence[Finding], found: Contents) -> Iterator[Finding]:
+    """What is to say where the base is in no table, and nothing else says that something is wrong."""
+    rest = "it was not checked whether they suit the rest of this file" if findings else _NOTHING_ELSE
+    title = f"the contents of {found.base.image} are not known, and {rest}"
     yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
 
 

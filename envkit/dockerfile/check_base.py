@@ -54,7 +54,8 @@ _NO_IMAGES = frozenset({"false", "true", "none", "null", "no", "yes"})
 
 @record
 class Meant:
-    """What an image is for: the frameworks that it installs, the oldest CUDA that the named GPUs run, the driver."""
+    """What an image is for: the frameworks that it installs, each with the release that is pinned, the oldest CUDA that
+    the named GPUs run, the driver."""
 
     frameworks: tuple[str, ...] = ()
     cuda: Version | None = None
@@ -332,8 +333,8 @@ def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
         option = "".join(f"--framework {name} " for name in meant.frameworks)
         option += f"--cuda {row.cuda.release(2)} " if row.cuda else ""
         return (
-            f"No image of CUDA{release} or its major version is still supported. envkit dockerfile {option}installs "
-            "it on the plain distribution."
+            f"No image of CUDA{release} or its major version is still supported. Generate a Dockerfile that installs "
+            f"it on the plain distribution: envkit dockerfile {option.rstrip()}"
         )
     if newer is not None and meant.driver is not None:
         every = tags_in_place_of(row, matrix, oldest=newer)

@@ -51,8 +51,7 @@ def cuda_of_the_system(
         yield _without_cuda(build, wanted, found, request, subject, anew, matrix)
         return
     toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
-    if _of_the_base_serves(build, found, matrix):
-        toolkits = []
+    toolkits = _serving_of_the_base(build, found, matrix) or toolkits
     if toolkits:
         verdict = toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
@@ -69,12 +68,12 @@ def cuda_of_the_system(
     yield from _cudnn_of(build, wanted, found, subject, anew)
 
 
-def _of_the_base_serves(build: FrameworkBuild, found: Contents, matrix: Matrix) -> bool:
-    """Whether the libraries of the base image are there as well as another CUDA, and serve a build."""
+def _serving_of_the_base(build: FrameworkBuild, found: Contents, matrix: Matrix) -> list[Toolkit]:
+    """The CUDA of the base image, which is there as well as another one, where it serves a build."""
     base = found.base
     own = image_cuda(base.row, base.own, base.tag, base.repository)
     toolkits = [row for row in matrix.toolkits if own is not None and row.version.starts_with(own)]
-    return bool(toolkits) and toolkit_serves_build(build, toolkits[-1]).status != "fail"
+    return toolkits if toolkits and toolkit_serves_build(build, toolkits[-1]).status != "fail" else []
 
 
 def _goes_on(build: FrameworkBuild, wanted: Wanted, found: Contents) -> bool:

@@ -39,9 +39,10 @@ _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final re
 class Clash:
     """A package that does not go with its neighbors, and why.
 
-    `breaks`: it certainly breaks something. `release`: the newest one that is made for them, '' where none is known, or
-    where the neighbors may have to change instead. `beside`: the framework that it is made for, as it is asked for.
-    `needs`: what it requires of a neighbor, '' where that is not known. `apart`: the two are in separate commands.
+    `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known;
+    `certain`: it is made for them, and they do not have to change instead. `beside`: the framework that it is made for,
+    as it is asked for. `needs`: what it requires of a neighbor, '' where that is not known. `apart`: the two are in
+    separate commands.
     """
 
     package: Package
@@ -51,19 +52,23 @@ class Clash:
     needs: str = ""
     apart: bool = False
     beside: str = ""
+    certain: bool = False
 
 
-def clashes(packages: Iterable[Package], needs: Needs | None = None) -> Iterator[Clash]:
-    """The packages that do not go together; the release of a companion is named where only the companion is wrong."""
-    found = tuple(_clashes(packages, needs))
+def clashes(packages: Iterable[Package], needs: Needs | None = None, *, every: bool = False) -> Iterator[Clash]:
+    """The packages that do not go together; a companion is certainly wrong only where its framework stays.
+
+    `every`: all that is refused of a package, not the first alone.
+    """
+    found = tuple(_clashes(packages, needs, every=every))
     own = [one for one in found if not host_of(normalized(one.package.name))]
     asked = [requirement_of(one.needs) for one in own if one.needs]
     disputed = {normalized(one.package.name) for one in own} | {one.package for one in asked if one is not None}
     for one in found:
-        yield replace(one, release="") if host_of(normalized(one.package.name)) in disputed else one
+        yield replace(one, certain=False) if host_of(normalized(one.package.name)) in disputed else one
 
 
-def _clashes(packages: Iterable[Package], needs: Needs | None) -> Iterator[Clash]:
+def _clashes(packages: Iterable[Package], needs: Needs | None, *, every: bool) -> Iterator[Clash]:
     """Each package that no release of its neighbors goes with; with `needs`, by all that the pinned ones require.
 
     The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
@@ -83,13 +88,14 @@ def _clashes(packages: Iterable[Package], needs: Needs | None) -> Iterator[Clash
         verdict = _agrees(one, specs)
         if verdict.status != "fail":
             for line, refusal in needs.against(one, beside) if needs is not None else ():
-                yield _with_release(Clash(one, refusal, breaks=True, release="", needs=line), specs, needs)
+                clash = _with_release(Clash(one, refusal, breaks=True, release="", needs=line), specs, needs)
+                yield if_certain(clash)
             continue
         if _agrees(one, beside).status == "fail":
             breaks = normalized(one.name) not in TESTED_ONLY
             clash = Clash(one, verdict, breaks, "", needed_of(releases_of(one), specs))
             yield _with_release(clash, specs, needs)
-            yield from _further(clash, needs, beside)
+            yield from _further(clash, needs, beside) if every else ()
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
@@ -109,11 +115,11 @@ def _further(clash: Clash, needs: Needs | None, beside: Mapping[str, tuple[str, 
 
 
 def _with_release(clash: Clash, specs: Mapping[str, tuple[str, VersionSpec]], needs: Needs | None) -> Clash:
-    """With the release of a companion that is made for what is there. Nothing says that of any other package."""
-    host = host_of(normalized(clash.package.name))
-    if host not in specs:
-        return clash
-    return replace(clash, release=_release_beside(clash.package, specs, needs), beside=specs[host][0])
+    """With the newest release that goes with what is there, which for a companion may be the one made for that."""
+    name = normalized(clash.package.name)
+    release, host = _release_beside(clash.package, specs, needs), host_of(name)
+    certain = host in specs and made_for(name, release, specs)
+    return replace(clash, release=release, beside=specs[host][0] if certain else "", certain=certain)
 
 
 def of_other_torch(packages: Iterable[Package], matrix: Matrix) -> Iterator[Clash]:
@@ -177,8 +183,7 @@ def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]], 
     is for as many as the rest, or for several of them.
     """
     others = {other: spec for other, spec in specs.items() if other != normalized(one.name)}
-    own = _known(one, lambda _: True)
-    fitting = (release for release in fitting_beside(own, others) if made_for(normalized(one.name), release, others))
+    fitting = fitting_beside(_known(one, lambda _: True), others)
     if needs is not None:
         fitting = (release for release in fitting if not any(needs.against(replace(one, spec=f"=={release}"), others)))
     named = needs.python if needs is not None else None
@@ -207,6 +212,11 @@ def _has_wheels(one: Package, release: str, pythons: Iterable[Version]) -> bool:
     """Whether a release has a wheel for each of these Pythons, or nothing is known of its wheels."""
     rows = wheels_of(normalized(one.name), f"=={release}")
     return not rows or all(any(has_wheel(row, _LINUX, _PROCESSOR, python) for row in rows) for python in pythons)
+
+
+def if_certain(clash: Clash) -> Clash:
+    """The clash without a release that may not be the one to change."""
+    return clash if clash.certain or "+" in clash.release else replace(clash, release="")
 
 
 def together(clash: Clash, packages: Iterable[Package] = ()) -> str:

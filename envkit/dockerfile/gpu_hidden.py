@@ -17,6 +17,10 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _NO_DEVICE = frozenset({"", "-1", "all", "none", "void"})
 _LIBRARIES = "LD_LIBRARY_PATH"
 _CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES"
+_COMPUTE = frozenset({"compute", "all"})
+_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+_NO_GPU = frozenset({"none", "void"})
+_TOOLKIT = ("nvidia-container-toolkit",)
 _VULKAN = regex(r"(?m)^[^\n]{0,4000}?\binstall\b[^\n]{0,4000}? (libvulkan1|vulkan-tools|libvulkan-dev)(?= |$)")
 _SCRIPT = regex(r"\S\.sh\b|entry_?point")  # what starts the container, unread, and may set the variable again
 _OF_THE_DRIVER = regex(r"/(?:usr/)?lib(?:64|/\w+-linux-gnu)/?|/usr/local/nvidia/lib(?:64)?/?|.*\$.*")
@@ -39,6 +43,8 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             impact="Programs run on the CPU, or stop, on every machine.",
             remedy=Remedy(f"Remove {_VISIBLE}, or set it only in the RUN that needs it."),
         )
+    if gpu_image:
+        yield from _not_mounted(chain, found)
     yield from _without_graphics(chain, found)
     folders = found.environment.get(_LIBRARIES, "").strip("\"'").split(":")
     first = next((one for one in folders if _is_of_stubs(one) or _OF_THE_DRIVER.fullmatch(one)), "")
@@ -50,6 +56,34 @@ def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Findin
             subject_of(_line(chain, _LIBRARIES), _LIBRARIES),
             impact="A program that loads libcuda.so gets the stub and finds no GPU.",
             remedy=Remedy("For linking, use LIBRARY_PATH or -L instead; neither affects the program at run time."),
+        )
+
+
+def _not_mounted(chain: Sequence[BuildStage], found: Contents) -> Iterator[Finding]:
+    """What is to say of the container toolkit's own variables: GPUs and driver libraries that it leaves out."""
+    capabilities = found.environment.get(_CAPABILITIES, "").strip("\"' ")
+    listed = capabilities.replace(" ", "").split(",")
+    whole = len(listed) > 1 or listed == ["utility"]  # any other alone may be added to what the base sets
+    if whole and "$" not in capabilities and _COMPUTE.isdisjoint(listed):
+        yield finding(
+            faults.GPU_HIDDEN,
+            Status.WARN,
+            f"{_CAPABILITIES} is {capabilities}: it does not include compute",
+            subject_of(_line(chain, _CAPABILITIES), _CAPABILITIES),
+            impact="The container toolkit does not mount libcuda.so.1, and CUDA finds no GPU.",
+            remedy=Remedy(f"Add compute: ENV {_CAPABILITIES}=compute,{capabilities}."),
+            sources=_TOOLKIT,
+        )
+    devices = found.environment.get(_DEVICES, "").strip("\"' ")
+    if devices in _NO_GPU:
+        yield finding(
+            faults.GPU_HIDDEN,
+            Status.WARN,
+            f"{_DEVICES} is {devices}: a container has a GPU only where something sets it again",
+            subject_of(_line(chain, _DEVICES), _DEVICES),
+            impact="docker run --gpus sets it; the NVIDIA runtime alone gives the container no GPU.",
+            remedy=Remedy(f"Remove {_DEVICES}."),
+            sources=_TOOLKIT,
         )
 
 

@@ -33,6 +33,10 @@ _PYTHON_THREE = "python3"
 _OWN_PYTHON = frozenset({"python", "environment", "deadsnakes"})
 _WITHOUT_PIP = ("-m", "pip")
 LEAN = "--no-install-recommends"
+_GET_PIP = "get-pip.py"
+_NO_PIP = "The pipe hides that {} is not found, and the build stops at the next pip: No module named pip"
+_INTERPRETER = regex(r"(?:/usr/bin/)?python[\d.]{0,4}")
+_OF_PIP = regex(r"pip|python[\d.]{0,4}-full")
 # Commands whose arguments name groups and users, not programs.
 _OF_USERS = frozenset({"usermod", "adduser", "useradd", "gpasswd", "groupadd", "addgroup", "echo", "which", "type"})
 # A program by its path that is not one of the distribution: it may install anything, but for what only configures.
@@ -60,9 +64,11 @@ def program_missing(ground: Ground) -> Iterator[Finding]:
             return
         for name in _needed(step):
             row = _rows().get(name)
-            stops = step.command.decisive or _feeds(step, after)
+            stops = step.command.decisive or _feeds(step, after) or _feeds_pip(ground, step, after)
             if row is not None and stops and _lacks(row, kinds, seen, ground, step.command.line):
-                yield _told(row, ground, command_subject(step.command), "The build stops with")
+                piped = _feeds_pip(ground, step, after)
+                impact = _NO_PIP.format(name) if piped else "The build stops with"
+                yield _told(row, ground, command_subject(step.command), impact)
                 return
         lean = LEAN in step.command.words
         if not all(is_known(word) for word in step.of_apt):
@@ -87,6 +93,22 @@ def _feeds(step: Step, after: Step | None) -> bool:
     return not any("=" in word or word == "--file" for word in options) and all(
         words[at + 1 : at + 2] == ("-",) for at in names
     )
+
+
+def _feeds_pip(ground: Ground, step: Step, after: Step | None) -> bool:
+    """Whether a step is piped into a Python that installs pip, which a later one needs and nothing else brings.
+
+    Without its input, that Python does nothing and does not stop.
+    """
+    if after is None or step.place[:2] != after.place[:2] or not any(_GET_PIP in word for word in step.command.words):
+        return False
+    if not ground.tells.isdisjoint(_OWN_PYTHON):  # which may have a pip
+        return False
+    words = called(after.command)
+    runs = words[:1] and _INTERPRETER.fullmatch(words[0]) is not None and words[1:2] in ((), ("-",))
+    by_apt = any(_OF_PIP.search(word) for one in ground.steps for word in one.of_apt)
+    later = (one for one in ground.steps if one.place > after.place and one.command.decisive)
+    return bool(runs) and not by_apt and any(one.packages and "pip" in " ".join(one.command.words[:3]) for one in later)
 
 
 def _start(ground: Ground, kinds: frozenset[str], seen: _Seen) -> Iterator[Finding]:

@@ -24,10 +24,10 @@ from envkit.tables.build_stops import (
     MovingPython,
     RefusedMetadata,
     RefusedOption,
-    RetiredPackage,
     UnbuildablePackage,
 )
 from envkit.tables.loader import read
+from envkit.tables.source_stops import RetiredPackage
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
 _APT_PIP_THREE = regex(r"(?:/usr/bin/)?(?:pip|python)3")

@@ -13,7 +13,7 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.package_wheels import package_has_wheel, wheels_of
 from envkit.dockerfile.check_parts import package_subject, stop
-from envkit.dockerfile.common_python import newest_for_all, takes
+from envkit.dockerfile.common_python import newest_for_all, pythons_of_torch, takes
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
 from envkit.tables.build_tools import GoneRelease
@@ -68,12 +68,18 @@ def _other_python(package: Package, ground: Ground, python: Version) -> str:
     """A Python for all that the file pins; another release of the package helps only where the rest takes this one."""
     packages = [one for step in ground.steps for one in step.packages]
     architecture = ground.base.architecture
-    best = newest_for_all(packages, architecture)
+    own = [one for one in pythons_of_torch(lambda _: True) if _has_wheel(package, architecture, one)]
+    best = newest_for_all(packages, architecture, own) if own else None
     way = f"Use a supported Python version{f', such as {best}' if best is not None else ''}"
     rest = (one for one in packages if one.spec and normalized(one.name) != normalized(package.name))
     if not all(takes(one, architecture, python.release(2)) for one in rest):
         return f"{way}."
     return f"{way}, or a {package.name} release that supports Python {python}."
+
+
+def _has_wheel(package: Package, architecture: str, python: Version) -> bool:
+    """Whether the release that is asked for has a wheel for a Python, rather than a source that pip may compile."""
+    return package_has_wheel(normalized(package.name), package.spec, _LINUX, architecture, python) is None
 
 
 def release_gone(ground: Ground) -> Iterator[Finding]:

@@ -14,12 +14,21 @@ from envkit.compat.conda import of_conda_forge
 from envkit.dockerfile.build_names import has_name, is_empty
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted, file_pages
-from envkit.dockerfile.specifiers import Release, Wish, likeness, package_extras, package_name, package_release, taken
+from envkit.dockerfile.specifiers import (
+    Release,
+    Wish,
+    likeness,
+    package_extras,
+    package_name,
+    package_release,
+    pinned_release,
+    taken,
+)
 from envkit.dockerfile.suffixes import by_suffix, is_of_other_places, loses_to_amd
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
 from envkit.tables.names import EmptiedPackage
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -65,6 +74,9 @@ def _is_there(wanted: Wanted, found: Contents) -> bool:
         return False
     if any(wanted.package == row.same_as and own.version < row.same_since for row in read(EmptiedPackage)):
         return own.cuda is None  # images for GPUs have it under its other name
+    renamed = any(wanted.package == row.package and own.version >= row.same_since for row in read(EmptiedPackage))
+    if renamed and is_empty(wanted, wish) and found.base.tag.startswith(str(own.version)):
+        return False  # the image has it under its other name
     return not (wanted.upgrades or wanted.suffix) and wish.holds(Release(own.version))
 
 
@@ -89,7 +101,7 @@ def chosen_build(
         return Problem(Status.UNKNOWN, told, "Write the version as the index does.")
     if wanted.tool == "pip" and is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is a retired package name; installing it fails by design"
-        return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
+        return Problem(Status.FAIL, told, _instead_of_retired(wanted, found))
     if wanted.held:
         told = f"Which {wanted.package} is installed depends on a constraints file that was not read"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
@@ -110,6 +122,16 @@ def chosen_build(
         candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
     best = _of_page(wanted, candidates, found.platform) or _best(wanted, candidates, found)
     return of_conda_forge(best) if wanted.tool == "conda" and not isinstance(best, Problem) else best
+
+
+def _instead_of_retired(wanted: Wanted, found: Contents) -> str:
+    """What to install for a retired name: nothing in an image that has it, and the same release where one is pinned."""
+    own, release = found.base.own, pinned_release(wanted.spec)
+    if own is not None and own.framework == wanted.framework:
+        return f"Remove it: {found.base.image} includes {framework_title(own.framework)} {own.version}."
+    if release is not None and Version.parse(release) < limit("tensorflow-with-wheels"):
+        return f"Install tensorflow=={release}."
+    return f"Install tensorflow[and-cuda]{wanted.spec if release is not None else ''}."
 
 
 def _of_page(wanted: Wanted, candidates: list[FrameworkBuild], platform: str) -> FrameworkBuild | Problem | None:

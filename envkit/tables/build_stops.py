@@ -293,26 +293,6 @@ class IndexLacks:
     sources: tuple[str, ...]
 
 
-@table("image/retired_packages.csv", "package", stops=("build", "import"))
-@record
-class RetiredPackage:
-    """A name of the default index under which there is no package to use: at all, or `since` a release of it.
-
-    It `stops` the build, or the program at its import. `older`: a pip that discards a release whose metadata it cannot
-    make goes on to an older one, which installs. `every`: no release under the name can be installed, so that a pin of
-    any is one too.
-    """
-
-    package: str
-    since: Version | None
-    because: str
-    stops: str
-    older: bool
-    every: bool
-    instead: str | None
-    sources: tuple[str, ...]
-
-
 @table("image/gone_extras.csv", "package", "extra")
 @record
 class GoneExtra:

@@ -1,4 +1,5 @@
-"""What stops a package that pip builds from its source, as tables: what the build needs, and what provides it."""
+"""What stops a package that pip builds from its source, as tables: what the build needs, what provides it, and names
+that were retired."""
 
 from __future__ import annotations
 
@@ -90,4 +91,24 @@ class PackagePythons:
     package: str
     versions: str
     pythons: str
+    sources: tuple[str, ...]
+
+
+@table("image/retired_packages.csv", "package", stops=("build", "import"))
+@record
+class RetiredPackage:
+    """A name of the default index under which there is no package to use: at all, or `since` a release of it.
+
+    It `stops` the build, or the program at its import. `older`: a pip that discards a release whose metadata it cannot
+    make goes on to an older one, which installs. `every`: no release under the name can be installed, so that a pin of
+    any is one too.
+    """
+
+    package: str
+    since: Version | None
+    because: str
+    stops: str
+    older: bool
+    every: bool
+    instead: str | None
     sources: tuple[str, ...]

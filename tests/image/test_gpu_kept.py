@@ -167,3 +167,90 @@ def test_numpy_2_under_what_cannot_import_it(packages: str, status: Status, matr
 @pytest.mark.parametrize(("asked", "instead"), [("pytorch==2.5.1", "torch==2.5.1"), ("pytorch", "torch")])
 def test_pytorch_is_named_torch(asked: str, instead: str) -> None:
     assert_repaired(f"FROM python:3.10\nRUN pip install {asked}\n", f"RUN pip install {instead}\n")
+
+
+_PIPED = (
+    "FROM {}\nRUN apt-get update && apt-get install -y python3{}\n"
+    "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3{}\nRUN python3 -m pip install torch==2.5.1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "missed"),
+    [
+        (_PIPED.format("ubuntu:22.04", "", ""), True),
+        (_PIPED.format("nvidia/cuda:12.4.1-runtime-ubuntu22.04", "", " -"), True),
+        (_PIPED.format("ubuntu:22.04", " curl", ""), False),
+        (_PIPED.format("ubuntu:22.04", " python3-pip", ""), False),  # the pipe hides it
+        ("FROM ubuntu:22.04\nRUN curl -sS https://example.com/setup | bash\n", False),
+    ],
+)
+def test_a_pipe_hides_that_curl_is_missing(text: str, missed: bool, matrix: Matrix) -> None:
+    assert (("image.program-missing", Status.FAIL) in told(text, matrix)) is missed
+
+
+@pytest.mark.parametrize(
+    ("variable", "warned"),
+    [
+        ("NVIDIA_DRIVER_CAPABILITIES=graphics,utility", True),
+        ("NVIDIA_DRIVER_CAPABILITIES=compute,utility", False),
+        ("NVIDIA_DRIVER_CAPABILITIES=all", False),
+        ('NVIDIA_DRIVER_CAPABILITIES=""', False),
+        ("NVIDIA_DRIVER_CAPABILITIES=$MORE", False),
+        ("NVIDIA_DRIVER_CAPABILITIES ${NVIDIA_DRIVER_CAPABILITIES:+$NVIDIA_DRIVER_CAPABILITIES,}graphics", False),
+        ("NVIDIA_VISIBLE_DEVICES=void", True),
+        ("NVIDIA_VISIBLE_DEVICES=all", False),
+    ],
+)
+def test_variables_of_the_container_toolkit(variable: str, warned: bool, matrix: Matrix) -> None:
+    image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV {}\n"
+    assert (("image.gpu-hidden", Status.WARN) in told(image.format(variable), matrix)) is warned
+    assert ("image.gpu-hidden", Status.WARN) not in told(f"FROM python:3.12-slim\nENV {variable}\n", matrix)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        "RUN pip install torch==2.1.0\n",
+        "RUN wget https://www.python.org/ftp/python/3.11.0/Python-3.11.0.tgz\nRUN pip install torch==2.1.0\n",
+    ],
+)
+def test_an_unknown_base_is_not_healthy(rest: str, matrix: Matrix) -> None:
+    assert ("image.base-unknown", Status.UNKNOWN) in told(f"FROM mycorp/whatever:1\n{rest}", matrix)
+
+
+@pytest.mark.parametrize("asked", ["tensorflow-gpu==2.12.0", "tensorflow-gpu"])
+def test_a_retired_name_in_the_image_of_its_framework(asked: str) -> None:
+    [found] = [
+        one
+        for one in check(f"FROM tensorflow/tensorflow:2.12.0-gpu\nRUN pip install {asked}\n")
+        if one.status is Status.FAIL
+    ]
+    assert found.remedy is not None
+    assert found.remedy.advice == "Remove it: tensorflow/tensorflow:2.12.0-gpu includes TensorFlow 2.12.0."
+
+
+def test_a_python_is_named_that_has_a_wheel() -> None:
+    text = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install numpy==1.24\n"
+    [advice] = [one.remedy.advice for one in check(text) if one.id == "image.python-without-package" and one.remedy]
+    assert "such as 3.11" in advice
+
+
+def test_the_command_in_place_of_a_gone_base_keeps_releases() -> None:
+    text = _CUDA.format("10.1-cudnn7-runtime-ubuntu18.04", "mxnet-cu101==1.6.0 keras==2.2.4")
+    [advice] = [one.remedy.advice for one in check(text) if one.id == "image.base-gone" and one.remedy]
+    assert "--framework mxnet==1.6.0 --framework keras==2.2.4 --cuda 10.1" in advice
+
+
+def test_a_pin_of_numpy_that_pip_refuses() -> None:
+    text = "FROM python:3.10\nRUN pip install tensorflow==2.18.0 numpy==1.21.0\n"
+    [impact] = [one.impact for one in check(text) if one.id == "image.numpy-unbounded"]
+    assert impact == "pip reports a conflict and stops."
+
+
+def test_no_repair_takes_the_gpu_from_a_framework() -> None:
+    """The name alone would be right, and the TensorFlow under it would find no CUDA."""
+    text = "FROM python:3.10\nRUN pip install tensorflow-gpu==2.12.0 'numpy<1.24'\n"
+    assert errors(text) == ["image.framework-version"]
+    assert fixed(text) == text
