@@ -111,7 +111,7 @@ def test_a_card_beside_one_that_builds_left_out_is_judged_itself() -> None:
         ("24", "Update jax and jaxlib together"),
         ("27", "wsl.useWindowsDriver"),
         ("28", "TCNN_CUDA_ARCHITECTURES=86"),
-        ("33", "sdbootutil"),
+        ("33", "a reboot still loads the old module"),
         ("37", "do not need a container"),
         ("38", "xmrig-cuda"),
         ("39", "No wheel provides cuDNN 6"),

@@ -376,7 +376,12 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("5/b5-07", "dkms-build-failed", ["/spec/driver/version"], "newer release"),
         ("9/b9-42", "driver-dropped-gpu", [], "nvidiaPackages.legacy_580"),
         ("10/b10-25", "driver-dropped-gpu", [], "nvidiaPackages.legacy_580"),
-        ("2/b2-07", "jetson-container-of-other-release", ["jetson-containers run"], "find the board's release"),
+        (
+            "2/b2-07",
+            "jetson-container-of-other-release",
+            ["l4t-pytorch:r34.1.1-pth1.12-py3"],
+            "the board's own release",
+        ),
         ("2/b2-12", "vm-gpu-unsupported-by-release", ["NvidiaGpuDriverLinux"], "GRID"),
         ("2/b2-19", "ecc-uncorrectable", ["--gpu-reset -i INDEX"], "which GPU it is"),
         ("2/b2-20", "power-supply-overloaded", ["sudo nvidia-smi -pl 220"], "at every boot"),

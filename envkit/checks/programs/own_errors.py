@@ -387,7 +387,7 @@ told_by_program(
         remedy="Under WSL, vLLM turns pinned memory off, and unified addressing (UVA) with it. Turn it on with "
         "VLLM_WSL2_ENABLE_PIN_MEMORY=1, or use the older model runner with VLLM_USE_V2_MODEL_RUNNER=0. For a "
         "container, add it to your docker run, before the image: docker run -e VLLM_WSL2_ENABLE_PIN_MEMORY=1 ... (in a "
-        "Compose file, under environment:); outside of one, run the command in the shell of WSL that starts vLLM.",
+        "Compose file, under environment:); outside of one, run it in the WSL shell that starts vLLM.",
         steps=(export("VLLM_WSL2_ENABLE_PIN_MEMORY", "1"),),
     ),
     doc="""vLLM can pin memory where its model runner needs unified addressing.
