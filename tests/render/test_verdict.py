@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from functools import lru_cache
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +16,7 @@ from envkit.documents.doctor import doctor_document
 from envkit.documents.verdict import unseen, verdict
 from envkit.documents.verdict_ask import commands_to_paste
 from envkit.ingest import parse_text
+from envkit.ingest.likeness import CAUSES, Known
 from envkit.model import Environment, OsRelease, Problem, System, found, missing
 from envkit.model.paths import with_facts
 from envkit.render.html import doctor_html
@@ -70,7 +72,9 @@ def test_in_wsl_a_driver_that_is_not_reached_is_the_root_cause(line: str) -> Non
 
 
 def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
-    environment, findings = judged(PLACES["container"] + SMI)
+    nothing_known = Known(f"{CAUSES}\t\n")  # of other reports, which the line may resemble
+    with patch("envkit.ingest.resemblance.known_reports", lambda: nothing_known):
+        environment, findings = judged(PLACES["container"] + SMI)
     answer = verdict(environment, findings)
     assert answer.title == (
         "envkit recognized an error message, but its check does not apply here: driver-module-not-loaded"

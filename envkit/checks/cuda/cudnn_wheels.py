@@ -87,7 +87,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
         return by_plain_name(environment, matrix)
-    if there := _in_folder(environment, major) or in_toolkit(environment, major) or _removed_by_uv(environment):
+    if there := _in_folder(environment, major) or in_toolkit(environment) or _removed_by_uv(environment):
         return there
     if newer := _newer_program(environment, matrix, python, major):
         return newer

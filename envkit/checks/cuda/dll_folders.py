@@ -87,7 +87,7 @@ def first_on_path(built: Version | None) -> Remedy:
     )
 
 
-def in_toolkit(environment: Environment, major: str) -> Remedy | None:
+def in_toolkit(environment: Environment) -> Remedy | None:
     """Where the text says that the DLL is in CUDA's own folder: this Python does not look there, or not all are."""
     told = named(seen(environment, "cudnn-missing", "detail-in-toolkit"), "cuda")
     if told is None or not on_windows(environment):
@@ -102,7 +102,7 @@ def in_toolkit(environment: Environment, major: str) -> Remedy | None:
         "python.org, and the framework there. zlibwapi.dll, which cuDNN 8 needs too, has to be found the same way "
         "(the last command).",
         (
-            for_windows(fixed(f"where.exe cudnn*64_{major}.dll")),
+            for_windows(fixed("where.exe cudnn*.dll")),
             for_windows(run("python", "-c", "import sys; print(sys.executable)")),
             for_windows(fixed("where.exe zlibwapi.dll")),
         ),

@@ -15,7 +15,6 @@ from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, found
 from envkit.tables.codes import limit
 from envkit.tables.loader import read
-from envkit.tables.ways import OtherWay
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -126,6 +125,8 @@ def _of_vllm(environment: Environment) -> Remedy | None:
     """vLLM's own wheels for an older CUDA, where the text asks how to keep the driver."""
     if not seen(environment, _ID, "detail-vllm") or list(installs(environment)) or installed(environment) is not None:
         return None
+    from envkit.tables.ways import OtherWay
+
     rows = [row for row in read(OtherWay) if row.framework == _VLLM and _OLDER_WHEELS in row.way]
     if not rows or rows[-1].from_capability is None:
         return None

@@ -16,7 +16,6 @@ from envkit.checks.frameworks.changed_with import BUILD
 from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.frameworks.left_out import left_out
 from envkit.model import Environment, Message
-from envkit.solver.other_words import PYTORCH_FOR_CPU
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -56,14 +55,14 @@ def for_processor(environment: Environment, matrix: Matrix, version: Version | N
     owns = [own for _, own in capable_gpus(environment, matrix)]
     if version is not None or not owns or not left_out(owns, matrix):
         return None
+    from envkit.solver.other_words import PYTORCH_FOR_CPU
+
     rows = [row for row in matrix.builds("pytorch") if row.pythons]
     newest = max(rows, key=lambda row: row.version)
     if any(_runs(row, owns[0].numbers) and set(row.pythons) & set(newest.pythons) for row in rows):
         return None
     names = ", ".join(gpu.called for gpu, _ in capable_gpus(environment, matrix))
-    python = newest.pythons[
-        len(newest.pythons) // 2
-    ]  # neither the newest one, which some packages lack, nor the oldest
+    python = newest.pythons[len(newest.pythons) // 2]  # neither the newest, which some packages lack, nor the oldest
     return Remedy(
         f"No PyTorch for a Python of today has code for {names} (compute capability {owns[0]}), so it will run on the "
         f"CPU: take the current release, {newest.version}, in its build for the CPU, and a Python that it has wheels "
