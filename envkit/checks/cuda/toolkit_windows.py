@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ID = "toolkit-missing"
 _TOOLKIT = fixed("winget install --id Nvidia.CUDA --version RELEASE")
-_TOOLS = (
+_TOOLS = fixed(
     "winget install --id Microsoft.VisualStudio.2022.BuildTools --override "
     "'--passive --wait --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended'"
 )
@@ -63,7 +63,7 @@ def _on_windows(environment: Environment, release: Version | None) -> Remedy:
         (
             for_windows(run(PYTHON(python), "-c", "import torch; print(torch.version.cuda)")),
             *toolkit,
-            fixed(_TOOLS),
+            _TOOLS,
         ),
     )
 
@@ -77,7 +77,7 @@ def _by_mingw(environment: Environment) -> Remedy | None:
             "CUDACXX names g++, which compiles no CUDA code; it has to be nvcc, and on Windows nvcc works with Visual "
             "C++ alone, not with MinGW. Install the Build Tools (the command), remove these variables, and build in an "
             "x64 Native Tools Command Prompt. Without Visual Studio, install a build that its project compiled.",
-            (fixed(_TOOLS),),
+            (_TOOLS,),
         )
     first, last = limit("llama-wheels-first-python"), limit("llama-wheels-last-python")
     cuda = limit("llama-wheels-last-cuda")
