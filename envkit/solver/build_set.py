@@ -33,18 +33,13 @@ class BuildSet:
     def _numbered(self, column: str) -> list[int]:
         """A number for each build's cell in a column, the same for equal ones.
 
-        A version stands for its numbers: 12 and 12.0 are equal, and other lines. A table holds each distinct cell
-        once, so that few are compared.
+        A version stands for its numbers: 12 and 12.0 are equal, and other lines.
         """
         if column not in self._cells:
-            cells = list(map(attrgetter(column), self.builds))
-            places = list(map(id, cells))
             numbers: dict[Hashable, int] = {}
-            known = {
-                place: numbers.setdefault(cell.parts if type(cell) is Version else cell, len(numbers))
-                for place, cell in dict(zip(places, cells, strict=True)).items()
-            }
-            self._cells[column] = [known[place] for place in places]
+            cells = map(attrgetter(column), self.builds)
+            plain = (cell.parts if type(cell) is Version else cell for cell in cells)
+            self._cells[column] = [numbers.setdefault(cell, len(numbers)) for cell in plain]
         return self._cells[column]
 
     def meeting(self, spec: VersionSpec | None) -> Sequence[int]:
