@@ -135,10 +135,11 @@ def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
     if "azure" in managers(environment):
         return Remedy(
             "Azure's NV and NVads sizes provide part of a GPU (vGPU) and need the GRID driver that matches Azure's "
-            "hosts. First remove the current driver in the virtual machine (packages: sudo apt-get purge -y "
-            "'nvidia-*' 'libnvidia-*' 'cuda-drivers*' or sudo dnf remove 'nvidia-*' 'cuda-drivers*'; a .run file: sudo "
-            "nvidia-uninstall), and restart it. Then have Azure's extension install the GRID driver, with the names of "
-            "yours; nvidia-smi shows the card after that.",
+            "hosts. First remove the current driver in the virtual machine, but not the NVIDIA Container Toolkit "
+            "(packages: sudo apt-get purge 'nvidia-driver-*' 'nvidia-dkms-*' 'nvidia-kernel-*' 'nvidia-utils-*' "
+            "'libnvidia-compute-*' 'cuda-drivers*' or sudo dnf remove 'nvidia-driver*' 'kmod-nvidia*' 'cuda-drivers*'; "
+            "a .run file: sudo nvidia-uninstall), and restart it. Then have Azure's extension install the GRID driver, "
+            "with the names of yours; nvidia-smi shows the card after that.",
             (_GRID,),
         )
     return Remedy(_ACCEPTED)
