@@ -170,7 +170,7 @@ def _beside_the_system(found: Contents) -> Held | None:
 
 def _base_unjudged(findings: Sequence[Finding], found: Contents) -> Iterator[Finding]:
     """What is to say where the base is in no table, and nothing else says that something is wrong."""
-    rest = "it was not checked whether they suit the rest of this file" if findings else _NOTHING_ELSE
+    rest = "their fit with the rest of this file was not checked" if findings else _NOTHING_ELSE
     title = f"the contents of {found.base.image} are not known, and {rest}"
     yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
 

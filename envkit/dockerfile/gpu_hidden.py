@@ -79,7 +79,7 @@ def _not_mounted(chain: Sequence[BuildStage], found: Contents) -> Iterator[Findi
         yield finding(
             faults.GPU_HIDDEN,
             Status.WARN,
-            f"{_DEVICES} is {devices}: a container has a GPU only where something sets it again",
+            f"{_DEVICES} is {devices}: a container gets a GPU only if something sets it again",
             subject_of(_line(chain, _DEVICES), _DEVICES),
             impact="docker run --gpus sets it; the NVIDIA runtime alone gives the container no GPU.",
             remedy=Remedy(f"Remove {_DEVICES}."),

@@ -34,7 +34,7 @@ _OWN_PYTHON = frozenset({"python", "environment", "deadsnakes"})
 _WITHOUT_PIP = ("-m", "pip")
 LEAN = "--no-install-recommends"
 _GET_PIP = "get-pip.py"
-_NO_PIP = "The pipe hides that {} is not found, and the build stops at the next pip: No module named pip"
+_NO_PIP = "The pipe hides the error that {} is not found, and the build stops at the next pip: No module named pip"
 _INTERPRETER = regex(r"(?:/usr/bin/)?python[\d.]{0,4}")
 _OF_PIP = regex(r"pip|python[\d.]{0,4}-full")
 # Commands whose arguments name groups and users, not programs.

@@ -209,7 +209,7 @@ _LOCKED = (
                 "nvidia-gridd[812]: Failed to renew license from x (Error: Could not connect to license server)"
             ),
             "vgpu-unlicensed",
-            ["journalctl -u nvidia-gridd", "no new token"],
+            ["journalctl -u nvidia-gridd", "not a new token"],
             ["ClientConfigToken"],
         ),
         (

@@ -83,7 +83,7 @@ def test_a_cpu_build_is_replaced_by_what_brought_it(text: str, parts: list[str],
     [
         (
             f"vLLM 0.9.1 on a GTX 1080 Ti, torch 2.7.0+cu126\n{_KERNEL}",
-            ["7.0 and newer", "ARCHITECTURES=61"],
+            ["7.0 and higher", "ARCHITECTURES=61"],
             ["PACKAGE"],
         ),
         (
@@ -204,7 +204,7 @@ def test_an_old_gpu_gets_the_way_of_its_program(text: str, parts: list[str], wit
         (
             "CMake: CUDA_nppi_LIBRARY (ADVANCED) is set to NOTFOUND, OpenCV 3.1, CUDA 9.0\n",
             "library-release-mismatch",
-            ["OpenCV knows them since 3.4"],
+            ["OpenCV has supported them since 3.4"],
             ["pip check"],
         ),
     ],

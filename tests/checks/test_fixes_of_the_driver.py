@@ -32,7 +32,7 @@ from tests.checks.remedies_given import REPORTS
         ("7/b7-07", "driver-library-mismatch", ["nix-env -e nvidia-x11"], ["buildInputs"]),
         ("8/b8-30", "driver-library-mismatch", ["nvidia-opencl-dev", "docker build"], ["modprobe"]),
         ("3/b3-38", "gpu-fallen-off-bus", ["thermal paste"], []),
-        ("11/b11-19", "gpu-fallen-off-bus", ["leave that patch"], ["RMA"]),
+        ("11/b11-19", "gpu-fallen-off-bus", ["remove that patch"], ["RMA"]),
         ("12/b12-23", "gpu-fallen-off-bus", ["setpci -s PORT CAP_EXP+30.w=2:f"], []),
         ("1/b1-05", "secure-boot-unsigned-module", ["efibootmgr --bootnext"], ["mokutil --import"]),
         ("14/b14-50", "secure-boot-unsigned-module", ["mokutil --import /var/lib/dkms/mok.pub"], ["shim-signed"]),

@@ -99,7 +99,7 @@ def test_a_library_comes_the_way_that_its_program_calls_for(text: str, parts: li
         (
             "paddlepaddle-gpu 1.8.1\nLD_LIBRARY_PATH=/usr/lcoal/cuda-10.1/lib64\nError: Cannot load cudnn shared "
             "library. Cannot invoke method cudnnGetVersion\n",
-            ["typing error", "export LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"],
+            ["typo", "export LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"],
             ["ln -sf"],
         ),
         (

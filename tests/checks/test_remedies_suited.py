@@ -386,7 +386,7 @@ def test_what_facts_and_messages_show_is_reported_once() -> None:
         ("2/b2-19", "ecc-uncorrectable", ["--gpu-reset -i INDEX"], "which GPU it is"),
         ("2/b2-20", "power-supply-overloaded", ["sudo nvidia-smi -pl 220"], "at every boot"),
         ("4/b4-16", "driver-too-old-for-runtime", ["whl/cu118"], "on its host"),
-        ("2/b2-34", "cudnn-missing", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "typing error"),
+        ("2/b2-34", "cudnn-missing", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "typo"),
         ("3/b3-10", "cudnn-mixed-sublibraries", ["export LD_LIBRARY_PATH="], "instead of the framework's own"),
         ("8/b8-05", "cuda-visible-devices-invalid", [], "--gpus-per-node"),
         ("4/b4-18", "arch-newer-than-build", ["torch==2.7.1", "whl/cu128"], ""),

@@ -61,10 +61,10 @@ _REJECTED = (
     "the same way does not help."
 )
 _OLD_FORMAT = (
-    f"{_REJECTED} As of {{toolkit}}, the NVIDIA Container Toolkit writes the groups of device files into it, which "
-    "Podman reads as of {podman}. Leave them out: the commands write the old format, and make the service that renews "
-    "the specification do so too. (Users other than root in a container may then lose access to /dev/dri; a newer "
-    "Podman avoids that.) The last command shows that Podman accepts it."
+    f"{_REJECTED} As of {{toolkit}}, the NVIDIA Container Toolkit writes the groups of device files into that file, "
+    "which Podman accepts as of {podman}. Leave them out: the commands write the old format, and make the service "
+    "that renews the specification do the same. (Users other than root in a container may then lose access to "
+    "/dev/dri; a newer Podman avoids that.) The last command shows that Podman accepts it."
 )
 
 
@@ -144,8 +144,8 @@ def specification(environment: Environment, matrix: Matrix) -> Remedy:
         )
     if device := named(seen(environment, "cdi-unresolvable"), "device"):
         again = (
-            " If the new one names it again, the toolkit has an old fault: update the package nvidia-container-toolkit "
-            "and generate it once more."
+            " If the new one names the device again, this toolkit has a bug that newer releases fix: update the "
+            "package nvidia-container-toolkit and generate it once more."
             if device.startswith("/dev/dri/controlD")
             else ""
         )

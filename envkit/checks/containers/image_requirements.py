@@ -74,9 +74,9 @@ def _for_board(environment: Environment) -> Remedy:
     release = named(seen(environment, "engine-built-elsewhere", "detail-triton"), "release")
     tag = f"nvcr.io/nvidia/tritonserver:{release}-py3-igpu" if release else ""
     return Remedy(
-        "This image is for servers, and a Jetson's driver comes with JetPack: it cannot be upgraded by itself, and no "
-        "driver for PCs works on the board. The message is a real limit: models that need the GPU may fail. Use the "
-        "image for Jetson boards (JetPack 6 and later), whose tag ends in -igpu"
+        "This image is for servers, and a Jetson's driver comes with JetPack: it cannot be upgraded separately, and no "
+        "driver for PCs works on the board. The message reports a real limit: models that need the GPU may fail. Use "
+        "the image for Jetson boards (JetPack 6 and later), whose tag ends in -igpu"
         + (", as in the command; put it in place of the image in your own command." if tag else "."),
         (run("docker", "pull", IMAGE(tag)),) if tag else (),
     )

@@ -22,17 +22,16 @@ _ARCHITECTURES = (
     "PyTorch asks the GPU for its compute capability, because no GPU targets are set. Name them before the build step, "
     "as a line of the Dockerfile: ENV TORCH_CUDA_ARCH_LIST='Pascal;Volta;Turing', with the families (or the compute "
     "capabilities: envkit matrix gpus lists them) of the GPUs that the image is to run on: Ampere, Ada, and Hopper, "
-    "too, "
-    "if the image's CUDA is new enough for them. The build then needs no GPU and no driver. FORCE_CUDA=1, if the "
-    "project "
-    "has it, stays."
+    "too, if the image's CUDA is new enough for them. The build then needs no GPU and no driver. FORCE_CUDA=1, if the "
+    "project has it, stays."
 )
 _AT_IMPORT = (
     "The step imports a framework that loads the driver's libcuda.so.1, which is not there during a build. Import it "
-    "only when the container runs (in ENTRYPOINT or CMD, with --gpus all). If the step cannot do without, let it load "
-    "the toolkit's stub instead, for this one line only, because the stub would hide the real driver later: RUN mkdir "
-    "/tmp/stubs && ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stubs/libcuda.so.1 && LD_LIBRARY_PATH=/tmp/stubs "
-    "COMMAND && rm -r /tmp/stubs. Images without the toolkit (runtime tags) have no stub: build in a devel one."
+    "only when the container runs (in ENTRYPOINT or CMD, with --gpus all). If the step cannot avoid the import, let it "
+    "load the toolkit's stub instead, for this one line only, because the stub would hide the real driver later: RUN "
+    "mkdir /tmp/stubs && ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stubs/libcuda.so.1 && "
+    "LD_LIBRARY_PATH=/tmp/stubs COMMAND && rm -r /tmp/stubs. Images without the toolkit (runtime tags) have no stub: "
+    "build in a devel one."
 )
 _NO_GPU_IN_BUILD = (
     "Make sure that no RUN step needs the GPU: set the GPU targets (CMAKE_CUDA_ARCHITECTURES or "

@@ -55,7 +55,7 @@ def jetson_wheel(environment: Environment, matrix: Matrix, name: str = "", wante
             "that fails.)",
             (run("docker", "run", "--rm", "--runtime", "nvidia", IMAGE(image), "python3", "-c", _SHOW),),
         )
-    why = "has none that NVIDIA names for this release" if own is not None else "depends on the board's JetPack release"
+    why = "is not listed by NVIDIA for this release" if own is not None else "depends on the board's JetPack release"
     return remedy(
         environment,
         "The package index has no build of it for the board's GPU. Use one that was made for this board, in a "

@@ -30,7 +30,7 @@ _BY_ENROOT = (
     "Enroot runs NVIDIA's hook as you, and a normal user may not set device rules: set no-cgroups = true in "
     "/etc/nvidia-container-runtime/config.toml on each GPU node (the command, as root), and start the container again; "
     "no service has to be restarted. The batch system's own cgroup still limits the job to its GPUs. A rootful Docker "
-    "on the node reads the same file: give its containers the GPU by CDI then."
+    "on the node reads the same file, so its containers then need the GPU through CDI."
 )
 _OF_NODES = {"k3s-node": ("k3s", "restart-k3s"), "rke2-node": ("RKE2", "restart-rke2")}
 
@@ -61,7 +61,7 @@ def _told_toolkit(environment: Environment) -> Version | None:
 
 
 _OF_MINIKUBE = (
-    "minikube's node is a container of its own, which has the GPU only if it was started with it; what is installed on "
+    "minikube's node is itself a container, which has the GPU only if it was created with it; what is installed on "
     "the host, or in the cluster, does not change that. Make sure that docker run --rm --gpus all ubuntu nvidia-smi "
     "works on the host. Then create the cluster again with the GPU; this deletes the present one with everything in "
     "it. minikube enables the device plugin by itself, and the last command shows the GPU."
@@ -98,8 +98,8 @@ _BY_OPERATOR = (
     "Pods get the GPU through the RuntimeClass nvidia, which the GPU operator has created (first command): add "
     "runtimeClassName: nvidia to the pod's spec, next to containers, and create the pod again from its manifest, FILE. "
     "To make nvidia the default for pods without it, the toolkit's variable CONTAINERD_CONFIG must name the template "
-    "next to config.toml (config.toml.tmpl, with containerd 2 config-v3.toml.tmpl): {title} writes config.toml itself "
-    "at each start, and what the operator adds there is lost. Restart {title} on the node after that change."
+    "next to config.toml (config.toml.tmpl, or config-v3.toml.tmpl with containerd 2): {title} writes config.toml "
+    "itself at each start, and what the operator adds there is lost. Restart {title} on the node after that change."
 )
 
 
@@ -142,8 +142,8 @@ def by_runtime_class(environment: Environment) -> Remedy | None:
 
 
 _BY_HAND = (
-    "Docker has the runtime nvidia, but starts pods with its default runtime, runc, so that they, including the device "
-    "plugin's, get no driver. On each GPU node, make nvidia the default: the first command adds the line "
+    "Docker has the runtime nvidia, but starts pods with its default runtime, runc, so that no pod, not even the "
+    "device plugin's, gets the driver. On each GPU node, make nvidia the default: the first command adds the line "
     '"default-runtime": "nvidia" to /etc/docker/daemon.json and keeps the old file as daemon.json.bak; the second '
     "prints the file if it is still valid (do not restart Docker otherwise). Then delete the plugin's pods, which "
     "their DaemonSet creates again; the last command shows the GPUs."

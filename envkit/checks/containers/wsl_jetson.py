@@ -211,7 +211,7 @@ def _not_on_loader_path(environment: Environment) -> Outcome | None:
     return (
         _UNREACHED.found(
             message_evidence(environment, asked),
-            title=f"A library looks for libcuda.so, which WSL keeps in {_OF_WINDOWS_DRIVER} only",
+            title=f"A library looks for libcuda.so, which WSL keeps only in {_OF_WINDOWS_DRIVER}",
             impact="cuDNN and other libraries that open libcuda.so by name do not load, although the driver works.",
             remedy=on_loader_path(environment),
         )

@@ -29,8 +29,8 @@ _OLD_WINDOWS = (
     "Windows terminal: update WSL and restart it; update the Windows NVIDIA driver."
 )
 _ALL = (
-    "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver. If it began with a preview "
-    "build of Windows, install the next build, or go back to the one before (Settings > System > Recovery)."
+    "In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver. If the problem began with a "
+    "preview build of Windows, install the next build, or go back to the one before (Settings > System > Recovery)."
 )
 
 

@@ -68,7 +68,7 @@ def _of_mxnet(environment: Environment, library: str) -> Remedy | None:
     finds = steps(environment, "wheel-libraries", python=python.executable or "python")
     if family and library.startswith("libnccl"):
         return Remedy(
-            "This MXNet opens NCCL when it is imported, and does not include it: install NVIDIA's wheel of it, and let "
+            "This MXNet loads NCCL when it is imported, but does not include it: install NVIDIA's NCCL wheel, and let "
             "the loader find it (the last two lines are needed in each shell; to make this permanent, add them to "
             "~/.bashrc). Then import mxnet in the same shell.",
             (pip(python, "install", NAME("nvidia-nccl-cu11")), *finds),
@@ -101,7 +101,7 @@ def _cublas_apart(environment: Environment, library: str) -> Remedy | None:
     release = told[0].values["release"]
     return remedy(
         environment,
-        f"The packages of CUDA {release} put cuBLAS into another directory than the rest of the toolkit: the next "
+        f"The packages of CUDA {release} put cuBLAS in a different directory than the rest of the toolkit: the next "
         "release's, or the system's. The first command prints where it is. If it prints a file, the other two make the "
         "loader search that directory, for every user and service; then start the program again. If it prints nothing, "
         f"cuBLAS is not installed: sudo apt-get install -y libcublas{major}, and run the commands again.",
@@ -117,9 +117,9 @@ def _bitsandbytes(environment: Environment) -> Remedy | None:
     first = limit("bitsandbytes-for-windows")
     python = named_python(environment)
     return Remedy(
-        f"This bitsandbytes looks for a library of Linux: releases before {first} have no build for Windows. No CUDA "
-        "library is missing. Upgrade it in the program's environment; the last command then prints SUCCESS or the next "
-        "problem. Packages such as bitsandbytes-windows are in its way: remove them.",
+        f"This bitsandbytes looks for a Linux library: releases before {first} have no build for Windows. No CUDA "
+        "library is missing. Upgrade bitsandbytes in the program's environment; the last command then prints SUCCESS "
+        "or the next problem. Packages such as bitsandbytes-windows are in its way: remove them.",
         (
             pip(python, "uninstall", "-y", NAME("bitsandbytes"), NAME("bitsandbytes-windows")),
             pip(python, "install", REQUIREMENT(f"bitsandbytes>={first}")),

@@ -185,8 +185,8 @@ def _removed_by_uv(environment: Environment) -> Remedy | None:
     return Remedy(
         "uv sync makes the environment match uv.lock, which does not list the wheels of CUDA's libraries that torch "
         "needs, so it removed all of them; cuDNN is only the first that is missed. The first command installs them "
-        "again. Then lock torch again, so that the lock file lists them (the second; the third has to keep them). If "
-        "it still removes them, the project's index or override hides torch's requirements: until that is corrected, "
+        "again. Then lock torch again, so that the lock file lists them (second command; the third must keep them). If "
+        "uv still removes them, the project's index or override hides torch's requirements: until that is corrected, "
         "run uv sync --inexact, which removes nothing.",
         (
             run("uv", "pip", "install", "-e", "."),

@@ -59,8 +59,8 @@ def which_dll(environment: Environment, major: str) -> Remedy:
         f"The number in the name of the DLL that the program asks for is cuDNN's major release.{own} The first "
         "commands print which one is on PATH: another number does not help, nor does renaming the file. cuDNN 8 and 9 "
         f"come as a wheel for the program's Python (the third command; for a program built for CUDA {newest}, with "
-        "==8.* or ==9.* for the one that it asks for); older ones from NVIDIA's archive "
-        "(https://developer.nvidia.com/rdp/cudnn-archive), unpacked, with their DLLs copied to CUDA's own bin folder. "
+        "==8.* or ==9.* to match); for older ones, get the archive from NVIDIA "
+        "(https://developer.nvidia.com/rdp/cudnn-archive), unpack it, and copy its DLLs to CUDA's own bin folder. "
         f"{ON_PATH}",
         (
             for_windows(fixed("where.exe cudnn64_*.dll")),
@@ -78,7 +78,7 @@ def first_on_path(built: Version | None) -> Remedy:
     wanted = f" {built.release(2)} or newer," if built is not None and len(built.parts) > 1 else ""
     return Remedy(
         "Windows loads the first DLL of that name on Path, in the order in which the command prints them: the first "
-        "one is the old one, even if a newer one was copied next to CUDA. Take the folder of the old one out of Path, "
+        "one is the old one, even if a newer one was copied next to CUDA. Remove the old one's folder from Path, "
         "or move CUDA's bin folder above it (Settings > Edit the system environment variables > Environment "
         "Variables); do not delete the file if another program uses it. Open a new window, and run the command again. "
         f"If only one file is printed, replace it with cuDNN{wanted} of the same major release, from NVIDIA's archive "

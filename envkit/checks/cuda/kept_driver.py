@@ -82,7 +82,7 @@ def _of_ctranslate2(environment: Environment, matrix: Matrix) -> Remedy | None:
     return Remedy(
         f"CTranslate2 4 and newer are built for CUDA {major}, and this driver runs CUDA {own.release(2)}. "
         f"{last} is the last release for CUDA {major - 1}: the driver stays as it is. It loads cuBLAS {major - 1} and "
-        "cuDNN 8 from the loader's path, which the first command installs as wheels, and the last two lines make known "
+        "cuDNN 8 from the loader's path, which the first command installs as wheels; the last two lines set that path "
         "(in each shell). If pip reports that faster-whisper or WhisperX needs a newer one, their newer releases do "
         "not run with this driver: install an older release of them, which asks for ctranslate2 3.",
         (
@@ -115,7 +115,7 @@ def _of_bindings(environment: Environment, matrix: Matrix) -> Remedy | None:
         return Remedy(
             f"{newer[0].name} {newer[0].version} is for CUDA {newer[0].version.partition('.')[0]}, and this driver "
             f"runs CUDA {own.release(2)}. PyTorch is not at fault: leave it, and install the bindings of CUDA "
-            f"{own.major}, which this driver serves. Then start the program again.",
+            f"{own.major}, which this driver supports. Then start the program again.",
             (pip(python, "install", *words), pip(python, "check")),
         )
     return None

@@ -163,8 +163,8 @@ def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             "JAX's wheels bring these libraries, and the plug-in finds them by itself unless a variable leads the "
-            "loader elsewhere, such as those that a cluster's modules set (the first command lists them). Take them "
-            "away in the shell or the job script that starts the program, and put the wheels' directories first; the "
+            "loader elsewhere, such as those that a cluster's modules set (the first command lists them). Unset "
+            "them in the shell or the job script that starts the program, and put the wheels' directories first; the "
             "last command has to print the GPU. If it does not, the wheels are incomplete: make a new environment, and "
             "install JAX there with its CUDA extra (envkit resolve --framework jax --target any prints how).",
             "jax-own-libraries",

@@ -95,7 +95,7 @@ def _misspelled(environment: Environment) -> Remedy | None:
         if second != _LOCAL and sorted(second) == sorted(_LOCAL):
             right = "/".join(("", "usr", _LOCAL, *parts[3:]))
             return Remedy(
-                f"LD_LIBRARY_PATH has a typing error: {folder} does not exist, and {right} is meant. Nothing has to be "
+                f"LD_LIBRARY_PATH has a typo: {folder} does not exist, and it should be {right}. Nothing has to be "
                 "installed. Set it right in this shell, correct the line that sets it (grep -n LD_LIBRARY_PATH "
                 "~/.bashrc ~/.profile), and start the program again. The second command lists cuDNN's files there.",
                 (

@@ -36,7 +36,7 @@ def beside_framework(environment: Environment, matrix: Matrix, release: Version 
         return remedy(
             environment,
             "nvidia-smi comes with the driver, and says which CUDA the driver runs; nvcc, which this program needs "
-            "when it is installed, is in the CUDA toolkit, and that is not there. Install the toolkit for the driver's "
+            "when it is installed, is in the CUDA toolkit, which is missing. Install the toolkit for the driver's "
             "CUDA, and then the program again in the same shell (cargo install --force), because it looks for nvcc "
             "only while it is built.",
             "toolkit-of-driver",
@@ -52,14 +52,14 @@ def _on_windows(environment: Environment, release: Version | None) -> Remedy:
         else ""
     )
     python = named_python(environment).executable or "python"
-    which = "" if release else f" Otherwise it is the CUDA release: write it in place of {RELEASE}."
+    which = "" if release else f" Otherwise, it prints the CUDA release: write that in place of {RELEASE}."
     toolkit = install_cuda(environment, release) if release else (_TOOLKIT,)
     return Remedy(
-        "pip compiles this package, which takes the CUDA toolkit of torch's CUDA release and Visual C++; the driver, "
-        f"whose CUDA version nvidia-smi shows, contains neither.{flash} If the first command prints None, that torch "
-        f"is a build for the CPU: install one for CUDA first.{which} Without Visual Studio, the next command installs "
-        "its Build Tools. Then open a new x64 Native Tools Command Prompt, where nvcc --version has to print its "
-        "release, and build there again, after set DISTUTILS_USE_SDK=1.",
+        "pip compiles this package, which requires the CUDA toolkit of torch's CUDA release and Visual C++; the "
+        f"driver, whose CUDA version nvidia-smi shows, contains neither.{flash} If the first command prints None, "
+        f"that torch is a build for the CPU: install one for CUDA first.{which} Without Visual Studio, the next "
+        "command installs its Build Tools. Then open a new x64 Native Tools Command Prompt, where nvcc --version has "
+        "to print that release. There, run set DISTUTILS_USE_SDK=1, and build again.",
         (
             for_windows(run(PYTHON(python), "-c", "import torch; print(torch.version.cuda)")),
             *toolkit,

@@ -66,8 +66,8 @@ def older_in_image(environment: Environment, matrix: Matrix) -> Remedy | None:
     return Remedy(
         f"The image's cuDNN no longer has kernels for this GPU (compute capability {owns[0]}); {line} is the last that "
         "has. If you build the image, put this line into its Dockerfile as a RUN instruction, after the packages of "
-        "CUDA are installed, and build it again. If it is somebody else's image, stay with the last one that worked, "
-        "by its tag, and tell its project: nothing that is installed on the host changes the container.",
+        "CUDA are installed, and build it again. If it is somebody else's image, stay with the last tag that worked, "
+        "and report this to its project: nothing that is installed on the host changes the container.",
         (
             run(
                 *("apt-get", "install", "-y", "--allow-downgrades", "--allow-change-held-packages"),

@@ -96,7 +96,7 @@ def no_vllm(environment: Environment, matrix: Matrix) -> Remedy | None:
     if own is None or own >= oldest or "vllm" not in managers(environment):
         return None
     return Remedy(
-        f"vLLM supports GPUs of compute capability {oldest} and newer, and its sources do not compile for {own}: no "
+        f"vLLM supports GPUs of compute capability {oldest} and higher, and its sources do not compile for {own}: no "
         "other build of PyTorch, driver, or CUDA changes that. Use another engine: transformers with a PyTorch for "
         f"CUDA {most} or older, which has code for this GPU, or llama.cpp with a GGUF file of the model (the commands "
         f"compile its server; nvcc of CUDA {most.major} or older must be there). Or use a newer GPU.",
@@ -307,7 +307,7 @@ def _with_toolkit(environment: Environment, capability: str) -> str:
     if newest is None:
         return f" and the nvcc of CUDA {first} or newer"
     return (
-        f" and a newer toolkit: the nvcc of CUDA {newest.release(2)} does not know this GPU, {first} is the first that "
+        f" and a newer toolkit: the nvcc of CUDA {newest.release(2)} does not know this GPU; {first} is the first that "
         f"does (envkit install --cuda {first} --run installs it next to the other one; then put "
         f"/usr/local/cuda-{first}/bin first in PATH)"
     )

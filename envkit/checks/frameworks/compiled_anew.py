@@ -40,11 +40,11 @@ def from_its_source(environment: Environment) -> Remedy | None:
         else ""
     )
     return Remedy(
-        "The extension was compiled against another torch than the one that is imported now: one that was installed "
-        "before, or the one that pip downloads for an isolated build. First install everything else that the program "
-        "needs, so that torch does not change again. Then go to the extension's source directory, delete what was "
-        "compiled there (the directory build and the .so files), and compile it again with the command below; this "
-        f"needs nvcc of the CUDA that torch was built with, which the last command prints.{own}",
+        "The extension was compiled against a different torch from the one that is imported now: one that was "
+        "installed before, or the one that pip downloads for an isolated build. First install everything else that "
+        "the program needs, so that torch does not change again. Then go to the extension's source directory, delete "
+        "what was compiled there (the directory build and the .so files), and compile it again with the command "
+        f"below; this needs nvcc of the CUDA that torch was built with, which the last command prints.{own}",
         (export("MAX_JOBS", "4"), pip(named_python(environment), *_HERE, "."), ask_torch(environment)),
     )
 

@@ -178,7 +178,7 @@ def _llama(environment: Environment, matrix: Matrix, messages: tuple[Message, ..
     recipe = "llama-cpp-python"
     if version is not None and version < limit("llama-options-by-pip") and not on_windows(environment):
         recipe = "llama-cpp-python-by-variable"
-        why = f"{why} This keeps its release, which newer ones replace in the formats that they load."
+        why = f"{why} This keeps the installed release, because newer ones load other model formats."
     own = environment.driver.driver_cuda_version.value or reported_by(environment, matrix)
     first = install_cuda(environment, own.release(2)) if own is not None and toolkit is None else ()
     nvcc = (

@@ -75,9 +75,9 @@ def _of_program(environment: Environment) -> Remedy | None:
         else run("mv", PATH(path), PATH(f"{path}.old"))
     )
     return Remedy(
-        "The update brought another TensorRT, which does not load engines of the one before. Rename the old file "
-        "(command), and start the program again: it builds a new engine, which takes minutes. If it does not, build it "
-        "with the program's own conversion node or script, in the same Python. Then delete the renamed file. Do the "
-        "same with its other engines.",
+        "The update installed another TensorRT release, which cannot load engines built by the old one. Rename the "
+        "old file (command), and start the program again: it builds a new engine, which takes minutes. If it does "
+        "not, build it with the program's own conversion node or script, in the same Python. Then delete the renamed "
+        "file. Do the same with its other engines.",
         (aside,),
     )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _WSL = (
-    "WSL uses the Windows driver: install none in it. The first command may ask for a reboot; the others are for a "
-    "Windows terminal, too."
+    "WSL uses the Windows driver: do not install one in it. The first command may ask for a reboot; the others are for "
+    "a Windows terminal, too."
 )
 
 
@@ -28,9 +28,9 @@ def in_wsl(environment: Environment, matrix: Matrix, text: str) -> Remedy:
         rows = (row for row in matrix.builds("jax") if row.package and "cuda12" in row.package and not row.yanked)
         newest = max(rows, key=lambda row: row.version)
         return Remedy(
-            "JAX for CUDA exists for Linux only; on native Windows, pip finds an old release and the CPU. Use it in "
-            f"WSL 2, with its own Python. {_WSL} The last command must list a CUDA device. Start your program there "
-            "with ~/jax/bin/python.",
+            "JAX for CUDA exists for Linux only; on native Windows, pip finds only an old release for the CPU. Use "
+            f"it in WSL 2, with its own Python. {_WSL} The last command must list a CUDA device. Start your program "
+            "there with ~/jax/bin/python.",
             (
                 *start,
                 fixed("wsl --cd ~ python3 -m venv jax"),

@@ -74,7 +74,7 @@ def _of_pip(environment: Environment, matrix: Matrix) -> Remedy:
     if not managed_by(environment, "conda", "mamba") or any(installs(environment, "jax")):
         return given
     return Remedy(
-        f"{given.advice} conda's jaxlib is removed first, without what depends on it.",
+        f"{given.advice} The first command removes conda's jaxlib, but not the packages that depend on it.",
         (fixed("conda remove -y --force jax jaxlib"), *given.steps),
     )
 
@@ -86,8 +86,8 @@ def _in_wsl(environment: Environment, matrix: Matrix) -> Remedy:
     lines = "; ".join(step.line for step in given.steps if step.words[1:3] == ("-m", "pip"))
     there = lines or 'python -m pip install "jax[cuda12]"'
     return Remedy(
-        "JAX has no build for GPUs on Windows itself, whichever jaxlib is installed. Run the program in WSL 2, where "
-        "the driver of Windows serves as it is: no driver is installed there. The command installs Ubuntu in it, in a "
+        "JAX has no GPU build for native Windows, whichever jaxlib is installed. Run the program in WSL 2, where "
+        "the Windows driver is enough: do not install one there. The command installs Ubuntu in WSL; run it in a "
         "terminal that was started as administrator; restart when it asks for that. Then, in Ubuntu: sudo apt-get "
         "install -y python3-venv; python3 -m venv ~/jax; . ~/jax/bin/activate; "
         f"{there}. python -c 'import jax; print(jax.devices())' then names a CUDA device.",

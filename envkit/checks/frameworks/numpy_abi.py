@@ -41,7 +41,7 @@ def _below_two(environment: Environment, matrix: Matrix) -> Remedy:
     windows = on_windows(environment)
     folder = "AppData\\Roaming\\Python" if windows else "~/.local"
     return Remedy(
-        f"Packages of two places are mixed: Python also imports those in {folder}, the user directory, which every "
+        f"Packages from two places are mixed: Python also imports those in {folder}, the user directory, which every "
         "environment of the same Python version sees and pip of the environment does not change. Leave that directory "
         "out: set the variable before the program starts (in the script that starts it, to keep it). The second "
         "command then has to print a path inside the environment. If the message is still there, or a package is "

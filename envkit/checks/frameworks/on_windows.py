@@ -85,8 +85,8 @@ def _zlib(environment: Environment) -> Remedy:
     return Remedy(
         "cuDNN 8 for Windows needs zlibwapi.dll (zlib), which neither Windows nor cuDNN's archive contains: error 126 "
         "means that a library which the named file loads is missing, not that file. Copy it next to cuDNN's own files, "
-        "in a Command Prompt that was started as administrator (if cuDNN is in another directory, which where "
-        "cudnn64_8.dll prints, write that one), and start the program again.",
+        "in a Command Prompt that was started as administrator (if cuDNN is in another directory, as shown by where "
+        "cudnn64_8.dll, use that one), and start the program again.",
         (
             fixed("curl.exe -LO http://www.winimage.com/zLibDll/zlib123dllx64.zip"),
             fixed("tar.exe -xf zlib123dllx64.zip"),

@@ -98,7 +98,7 @@ def _one_again(
     if managed_by(environment, "uv") and installed:
         return Remedy(
             f"Remove {series(others)} from the project, and install {_GPU} again: both have their files in one "
-            "directory, and what is removed there is missing for the other one. If uv says that it is no dependency "
+            "directory, and what is removed there is missing for the other one. If uv says that it is not a dependency "
             "of the project, another package requires it: in place of the first command, put override-dependencies = "
             f"[\"{others[0]}; sys_platform == 'never'\"] under [tool.uv] in pyproject.toml. "
             "The last command must list CUDAExecutionProvider.",

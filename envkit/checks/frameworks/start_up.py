@@ -100,8 +100,8 @@ def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -
         f"command prints nothing, the processor has no AVX, and pip has no build for it{old}: use conda's package, "
         "which does not use AVX (second command: a new environment, in which you then start the program; "
         "tensorflow-gpu in place of tensorflow for the GPU), compile TensorFlow on this machine, or use a machine "
-        "whose processor has AVX. In a virtual machine, use the host CPU model. If it prints avx, this TensorFlow was "
-        "compiled for a newer processor: replace it with the official package (last command).",
+        "whose processor has AVX. In a virtual machine, use the host CPU model. If the first command prints avx, "
+        "this TensorFlow was compiled for a newer processor: replace it with the official package (last command).",
         (
             fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"),
             run("conda", "create", "-y", "-n", "tensorflow-without-avx", "-c", "defaults", CONDA_SPEC(of_conda)),

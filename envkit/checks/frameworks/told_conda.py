@@ -90,8 +90,9 @@ def _of_pyg(version: str) -> Remedy:
     spec = f"pyg={version}=*cu*"
     return Remedy(
         "conda's solver took the CPU build of pyg; torch is not at fault and stays. Request the CUDA build by its "
-        "build string, in the environment of this torch: its name (torch_X.Y.Z_cuNNN) has to fit the installed torch "
-        "and CUDA. If no build does, pip install torch_geometric needs none, and works with this torch.",
+        "build string, in the environment of this torch: the string (torch_X.Y.Z_cuNNN) has to match the installed "
+        "torch and CUDA. If no build matches, pip install torch_geometric: it needs no compiled part and works with "
+        "this torch.",
         (_install(("-c", "pyg"), spec), run("conda", "list", "pyg")),
     )
 

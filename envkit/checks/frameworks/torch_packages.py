@@ -59,7 +59,8 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
             "torch is imported from ~/.local, torchvision from the environment: leave ~/.local out, in the shell in "
             "which the program starts. The second command then has to print the environment's torch; if it finds "
             "none, install torch and torchvision into the environment together, as its project says, with the "
-            "variable set. To be rid of the copy: python -m pip uninstall torch, without an environment.",
+            "variable set. To delete the copy, open a new shell without the variable or an environment, and run "
+            "python -m pip uninstall torch.",
             (export("PYTHONNOUSERSITE", "1"), _WHICH_TORCH),
         )
     if kind(environment) is MachineKind.JETSON and (of_board := jetson_vision(environment, matrix)):
@@ -134,7 +135,7 @@ def _after_conda(given: Remedy, step: tuple[Message, ...]) -> Remedy:
     package, channel = named(step, "package"), named(step, "channel")
     where = ("-c", NAME(channel)) if channel else ()
     return Remedy(
-        f"conda exchanges its PyTorch because {package} does not fit next to the CUDA build there. Let conda install "
+        f"conda replaces its PyTorch because {package} does not fit next to the CUDA build there. Let conda install "
         f"{package} first; then install PyTorch with pip, which conda's solver leaves alone. {given.advice}",
         (run("conda", "install", NAME(package), *where), *given.steps),
     )

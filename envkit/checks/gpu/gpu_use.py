@@ -56,7 +56,7 @@ _OF_OTHERS = (
 _OF_KALDI = (
     "Kaldi starts more jobs at once than there are GPUs, and in exclusive mode each GPU takes one. Run at most as many "
     "as there are GPUs (--trainer.optimization.num-jobs-initial and num-jobs-final), or add --use-gpu=wait to the "
-    "training script, with which a job waits until a GPU is free. The mode stays as it is, as Kaldi recommends it."
+    "training script, so that a job waits until a GPU is free. The mode stays as it is, as Kaldi recommends it."
 )
 _OF_THE_QUEUE = (
     "The cluster deliberately lets only one process use each GPU, and its scheduler sets CUDA_VISIBLE_DEVICES to the "

@@ -63,7 +63,7 @@ def _in_somebodys_container(environment: Environment) -> Remedy | None:
     if not seen(environment, _HELD, "detail-node"):
         return None
     return Remedy(
-        "Nothing in your container holds this memory: a process outside it does, most likely the rest of another "
+        "Nothing in your container holds this memory: a process outside it does, most likely left over from another "
         "user's run. It cannot be seen or ended from inside, and a smaller batch does not help. Send the "
         "administrators the node, the GPU's number, and what nvidia-smi shows; on the host, sudo fuser -v /dev/nvidia* "
         "lists the process, and kill ends it. Until then, ask for another node or GPU.",
@@ -78,9 +78,9 @@ def end_holders(environment: Environment, matrix: Matrix) -> Remedy:
     pids = sorted({each.values["pid"] for each in seen(environment, _HELD, "detail-lsof") if each.values.get("pid")})
     if pids:
         return Remedy(
-            "The list shows the processes that hold the card, although nvidia-smi does not: they are the rest of "
-            "earlier runs (one stopped with Ctrl-Z is only suspended, and ends by -9 alone). If they are yours, kill "
-            "them, without root and without a reboot; the memory is free at once, and nvidia-smi shows it.",
+            "The list shows the processes that hold the card, although nvidia-smi does not: they are left over from "
+            "earlier runs (one stopped with Ctrl-Z is only suspended, and only kill -9 ends it). If they are yours, "
+            "kill them, without root and without a reboot; the memory is free at once, and nvidia-smi shows it.",
             (run("kill", "-9", *map(NUMBER, pids)), fixed("nvidia-smi")),
         )
     given = remedy(

@@ -38,7 +38,7 @@ _AFTER_RESTART = (
     "prints its serial number."
 )
 _ON_A_NODE = (
-    "The device plugin hands this GPU out until it is reset, so first keep new pods off the node (NODE is its name), "
+    "The device plugin may hand this GPU out until its reset, so first keep new pods off the node (NODE is its name), "
     "and let those on the GPU end: other pods can go on if only this GPU is reset. Then reset it. If it cannot be "
     "reset (in a virtual machine, or on a board with NVSwitches), drain the node and restart the machine instead. If "
     "the errors come back, keep the node cordoned and RMA the card."

@@ -95,7 +95,7 @@ def _passed_through(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             "Add the kernel parameter iommu=pt and reboot. On Container Linux, the line is in the OEM partition's "
-            "grub.cfg, which intel_iommu=on probably comes from as well: if nothing needs the IOMMU, take that out "
+            "grub.cfg, where intel_iommu=on probably is, too: if nothing needs the IOMMU, remove that parameter "
             "instead. After the restart, cat /proc/cmdline shows the parameter.",
             "iommu-coreos",
         )

@@ -34,9 +34,9 @@ def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(
             environment,
             f"Keep the power limit of {told} W, which prevents the problem; the limit is lost at the next restart, so "
-            f"set it at every boot ({again}). If it is for one of several cards, add -i and its number. This shows "
-            "that the power supply is too weak for the card's peaks: the permanent fix is a larger one, with separate "
-            "power cables.",
+            f"set it at every boot ({again}). If the limit is for only one of several cards, add -i and its number. "
+            "This shows that the power supply is too weak for the card's peaks: the permanent fix is a larger one, "
+            "with separate power cables.",
             "power-limit-all",
             watts=told,
         )

@@ -39,10 +39,9 @@ _BY_ITSELF = (
     f"lists, {_IN_USE}."
 )
 _RELOAD = (
-    "End the programs that the first command lists (notebooks and Python sessions, too), "
-    f"{_IN_USE}; then reload it, and CUDA works again without a reboot. The command with tee and the one after it keep "
-    "it from coming back, from the next start of the machine on: the driver then saves video memory to /var/tmp, which "
-    "needs that much free space."
+    f"End the programs that the first command lists (notebooks and Python sessions, too), {_IN_USE}; then reload the "
+    "module, and CUDA works again without a reboot. The command with tee and the one after it keep the problem from "
+    "recurring, as of the next boot: the driver then saves video memory to /var/tmp, which needs that much free space."
 )
 
 

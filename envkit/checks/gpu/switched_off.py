@@ -37,7 +37,7 @@ _BUMBLEBEE = (
 )
 _RULE = (
     "The rule 50-remove-nvidia.rules, which an older EnvyControl left behind, takes the GPU off the bus at each start, "
-    "so that no mode brings it back: put it aside (the newer release has its own in /etc/udev/rules.d; ls shows "
+    "so that no mode brings it back: move the rule away (the newer release has its own in /etc/udev/rules.d; ls shows "
     "whether one is left there, too), make the initramfs again, and set the hybrid mode. After the restart, lspci "
     "lists the GPU."
 )

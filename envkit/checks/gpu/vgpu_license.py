@@ -33,16 +33,16 @@ _OF_AZURE = (
     "says). "
 )
 _UNREACHABLE = (
-    "nvidia-gridd could not reach its license server, so that the license ran out: no new token is needed, but the "
-    "server. The first command shows the message with the server's name. If you run the server, start it, and let this "
+    "nvidia-gridd could not reach its license server, so the license expired. What it needs is the server, not a new "
+    "token. The first command shows the message with the server's name. If you run the server, start it, and let this "
     "machine through to it (port 443 for tokens, 7070 for the older server); if the cloud or your administrators run "
     "it, send them the message. Then restart nvidia-gridd; License Status must be Licensed before CUDA works again."
 )
 _CONFIGURED = (
-    "The ConfigMap is there, so the driver container has gridd.conf and still gets no license: the first command "
-    "shows what it has. ServerAddress must be the license server as the nodes reach it, and FeatureType the license "
-    "that you have (1 vGPU, 4 vCS). The second command tests the connection (SERVER is that address; 443 in place of "
-    "7070 with a client token): if it fails, open that port from the nodes, or ask whoever runs the server whether a "
+    "The ConfigMap is there, so the driver container has gridd.conf and still gets no license: the first command shows "
+    "what it has. ServerAddress must be the license server as the nodes reach it, and FeatureType the license that you "
+    "have (1 vGPU, 4 vCS). The second command tests the connection (SERVER is that address; 443 in place of 7070 with "
+    "a client token). If it fails, open that port for the nodes; if it works, ask whoever runs the server whether a "
     "license is free. After the correction, the third one restarts the driver, which stops the programs on the nodes; "
     "License Status must then be Licensed."
 )

@@ -94,7 +94,8 @@ def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
         environment,
         f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise "
         f"there would be no display driver. If it finds no module, skip the rest and install the driver "
-        f"({_how_installed(environment)}), whose packages block nouveau. To undo it, remove the file that it writes.",
+        f"({_how_installed(environment)}), whose packages block nouveau. To undo this, remove the file that the first "
+        "command writes, and rebuild the initramfs.",
         "block-nouveau",
         "initramfs",
         "reboot",

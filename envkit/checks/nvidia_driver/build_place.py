@@ -44,7 +44,7 @@ def _mixed_headers(environment: Environment) -> Remedy | None:
         environment,
         f"{missing} is a file of the kernel's own build tree, so the driver is not at fault, and no module of any kind "
         "builds: linux-headers and linux-kbuild are from two releases of the kernel. Upgrade the kernel, its headers, "
-        "and linux-kbuild together, and reboot into the new kernel if the list of the fourth command shows one version "
-        "for its packages. With an archive that has no matching versions yet, keep booting the previous kernel.",
+        "and linux-kbuild together, and reboot into the new kernel once the fourth command lists the same version "
+        "for all of them. If the archive has no matching versions yet, keep booting the previous kernel.",
         "kernel-together",
     )

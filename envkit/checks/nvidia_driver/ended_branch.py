@@ -55,7 +55,7 @@ def _kernel(environment: Environment, branch: int, *, known: bool) -> str:
         works = ""
     elif newest:
         works = (
-            f" NVIDIA's own sources build for kernels up to {newest}: install a kernel with long support that is not "
+            f" NVIDIA's own sources build for kernels up to {newest}: install a long-term kernel that is not "
             "newer, with its headers, choose it in the boot menu, and keep it."
         )
     else:

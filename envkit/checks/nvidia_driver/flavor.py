@@ -35,8 +35,8 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio")  # a driver that refuses a GPU 
 
 _LEGACY = "legacy"
 _FOR_CUDA = (
-    " No current framework runs on a card of that age, with any driver: for CUDA, use a newer one (envkit recommend "
-    "lists them) or the processor."
+    " No current framework runs on a card of that age, with any driver: use a newer card instead (envkit recommend "
+    "lists some), or run on the CPU."
 )
 _ASSUMED = "ubuntu"  # whose commands are given where the text does not tell the distribution
 
@@ -54,8 +54,8 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
     if renamed == branch:
         advice = (
             f"nvidia-driver-{branch} of this distribution is only a transitional package, which installs a newer "
-            f"branch; the packages of branch {branch} itself are those whose names end in -server. They remove "
-            f"the newer ones."
+            f"branch; the packages of branch {branch} itself are those whose names end in -server. Installing them "
+            "removes the newer ones; autoremove also removes any other package that nothing needs anymore."
         )
         return remedy(environment, advice, "driver-server", branch=branch)
     if needs_open(environment, matrix):
@@ -72,7 +72,7 @@ def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
         return remedy(environment, words, "driver-branch", branch=branch)
     if (own or rows[_ASSUMED]).kind == _LEGACY:
         words = (
-            f"Install driver branch {branch}. Only releases of distributions that are as old as it package it "
+            f"Install driver branch {branch}. Only distribution releases of about its age have packages of it "
             "(apt-cache policy shows whether yours does): on a newer one, keep nouveau, the open driver, for the "
             "display, or use a newer card."
             f"{_FOR_CUDA if is_legacy(branch, matrix) else ''}"

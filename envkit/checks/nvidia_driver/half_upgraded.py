@@ -38,7 +38,7 @@ def all_anew(environment: Environment) -> Remedy:
     """Every driver package of apt removed, and installed again from one source."""
     return remedy(
         environment,
-        "Packages of two sources or releases block each other, so a reboot does not help, and apt cannot repair them "
+        "Packages from two sources or releases conflict, so a reboot does not help, and apt cannot repair them "
         "one by one. If the first command lists a file of NVIDIA's own repository (cuda*.list or cuda*.sources; that "
         "of the container toolkit does not matter), disable it first: add .disabled to its name, then sudo apt-get "
         "update. Then remove every driver package, let apt repair the rest, and install the distribution's driver "

@@ -84,8 +84,9 @@ def of_akmods(environment: Environment, older: str) -> Remedy | None:
     if seen(environment, "module-missing-for-running-kernel", "detail-weak-updates"):
         return remedy(
             environment,
-            "The module that modprobe finds is one of DKMS for an older kernel, left in weak-updates; akmods builds "
-            "yours, and the two get in each other's way. Remove DKMS and what it left, then let akmods build the "
+            "The module that modprobe finds was built by DKMS for an older kernel and left in weak-updates; akmods "
+            "builds yours, and the two conflict. Remove DKMS and its files (without it, other modules that it "
+            "builds, such as those of ZFS or VirtualBox, are not built for later kernels), then let akmods build the "
             f"module for the running kernel.{older}",
             "without-dkms",
             "akmods-build",

@@ -17,13 +17,13 @@ _MOK = (
 _OTHER_LOADER = (
     "The module is fine: {loader} starts the kernel without shim, so the kernel does not know the keys that are "
     "enrolled with mokutil. Start Linux through shim, whose entry the first command lists (ubuntu, fedora, or the name "
-    "of your distribution, with shimx64.efi): the second one makes it the next boot, with its four digits in place of "
-    "0000. To keep {loader}, let it start that shimx64.efi, not the kernel, or turn Secure Boot off. Installing the "
-    "driver again changes nothing."
+    "of your distribution, with shimx64.efi): the second one selects it for the next boot only (put its four digits in "
+    "place of 0000). To make this permanent, put it first in the firmware's boot order. To keep {loader}, let it start "
+    "that shimx64.efi, not the kernel, or turn Secure Boot off. Installing the driver again changes nothing."
 )
 _BY_SUSE = (
     "The packages of NVIDIA's repository for openSUSE keep the key that signs their module in nvidia-pubkeys; it only "
-    "has to be enrolled. mokutil takes the root password; at the next boot, "
+    "has to be enrolled. mokutil uses the root password; at the next boot, "
     "MokManager (a blue screen on the console) asks for it: choose Enroll MOK. After an update of the driver, the key "
     "can be a new one: do the same again. Or turn Secure Boot off in the firmware setup."
 )
@@ -39,6 +39,8 @@ _IN_CONTAINER = (
     "precompiled driver containers, whose modules are signed by Canonical: set driver.usePrecompiled=true, and "
     "driver.version to a branch (such as 535). Otherwise, turn Secure Boot off on the nodes."
 )
+
+_SIGNED = fixed("nvidia-installer --module-signing-secret-key=PRIVATE_KEY --module-signing-public-key=CERTIFICATE")
 
 
 def by_trust(environment: Environment) -> Remedy | None:
@@ -63,8 +65,7 @@ def by_trust(environment: Environment) -> Remedy | None:
 
 def _in_operator(environment: Environment) -> Remedy:
     if seen(environment, _ID, "detail-own-signing"):
-        options = "--module-signing-secret-key=PRIVATE_KEY --module-signing-public-key=CERTIFICATE"
-        return Remedy(_OWN_IMAGE, (fixed(f"nvidia-installer {options}"),))
+        return Remedy(_OWN_IMAGE, (_SIGNED,))
     return Remedy(_IN_CONTAINER)
 
 
@@ -73,7 +74,7 @@ def _of_kernel(environment: Environment, kernel: str) -> Remedy | None:
     if not seen(environment, _ID, "detail-enrolled"):
         return None
     return Remedy(
-        f"The key is enrolled, and {kernel} accepts modules that it signed, so the kernel that runs now does not trust "
+        f"The key is enrolled, and {kernel} accepts modules signed with it, so the running kernel does not trust "
         f"enrolled keys: neither the driver nor the key is at fault. Boot {kernel} (Advanced options in the boot "
         "menu), and keep it until a newer release of the other kernel loads the modules again; report it to the maker "
         "of that kernel. To use the new kernel until then, turn Secure Boot off in the firmware setup, which the "

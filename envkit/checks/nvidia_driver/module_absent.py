@@ -10,12 +10,12 @@ from envkit.model import Environment
 
 _ID = "driver-module-not-loaded"
 _BY_ANSWER = (
-    "Load the module (first command), and go by what it answers. 'Module nvidia not found': it is not built for the "
+    "Load the module (first command), and act on its output. 'Module nvidia not found': it is not built for the "
     "running kernel, so install dkms and the headers of the kernel, and run sudo dkms autoinstall; if dkms status "
     "lists nothing and modinfo nvidia finds nothing, install the driver again. 'Key was rejected' or 'Required key': "
     "enroll the key or turn Secure Boot off. 'No such device': the driver's branch does not support this card, and the "
-    "kernel's message names the one that does. No answer: it is loaded, and nvidia-smi must work. For anything else, "
-    "add the output of both commands to the input, and run envkit again."
+    "kernel's message names the one that does. No output: the module is loaded, and nvidia-smi must work. For anything "
+    "else, add the output of both commands to the input, and run envkit again."
 )
 
 
@@ -49,9 +49,9 @@ def _without_headers(environment: Environment) -> Remedy | None:
     if kernel is None or "arch" not in families(environment):
         return None
     return Remedy(
-        f"DKMS builds the module only for kernels whose headers are installed, and {kernel} has its own: install "
-        "them, which also builds the module; dkms status must then list it for that kernel. The other kernel works "
-        "until then.",
+        f"DKMS builds the module only for kernels whose headers are installed, and {kernel} needs its own headers: "
+        "install them, which also builds the module; dkms status must then list it for that kernel. The other kernel "
+        "works until then.",
         (
             run("sudo", "pacman", "-S", "--needed", NAME(f"{kernel}-headers")),
             fixed("sudo dkms autoinstall"),

@@ -41,8 +41,8 @@ _COUNTERS_OF_CLUSTER = (
     "allowed (grep RmProfilingAdminOnly /proc/driver/nvidia/params prints 0), or use nsys profile, without counters."
 )
 _COUNTERS_OF_OPERATOR = Remedy(
-    "The GPU operator's driver container loads the module, so the option belongs into the operator, not onto the node: "
-    "give it as a config map. The last command makes the operator restart its driver pods with it, which evicts the "
+    "The GPU operator's driver container loads the module, so set the option through the operator, not on the node: "
+    "pass it in a ConfigMap. The last command makes the operator restart its driver pods with it, which evicts the "
     "pods that use GPUs: run it when the nodes may be drained. In a pod, the profiler then needs no root.",
     (
         fixed(

@@ -106,7 +106,10 @@ def back_to_kernel(environment: Environment) -> str:
     """The way that needs no other driver: the kernel that worked, by its name where the text tells it."""
     which = fitting_kernel(environment)
     if not which and "arch" in families(environment):
-        return "Pacman has removed the previous kernel; its package is still in /var/cache/pacman/pkg."
+        return (
+            "Pacman has removed the previous kernel. If its package and its headers are still in "
+            "/var/cache/pacman/pkg, sudo pacman -U with their paths brings it back."
+        )
     of_name = f"kernel {which}, for which it was built" if which else "the previous kernel, for which it was built"
     return f"Until then, boot {of_name} (boot menu, Advanced options)."
 

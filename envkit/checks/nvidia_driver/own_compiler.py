@@ -31,8 +31,8 @@ def _of_running(environment: Environment) -> Remedy | None:
         return None
     return Remedy(
         f"The check compares the compiler with the running kernel {running}, but the module is for {failing}, which "
-        "the new compiler built. Ignore the mismatch for this build, then boot the new kernel; dkms status must report "
-        "'installed' for it before you do.",
+        "the new compiler built. Ignore the mismatch for this build, then boot the new kernel, but only if dkms "
+        "status reports 'installed' for it.",
         (
             run("sudo", "IGNORE_CC_MISMATCH=1", "dkms", "autoinstall", "-k", NAME(failing)),
             fixed("dkms status"),

@@ -19,7 +19,7 @@ _WORDS = {  # family and whether NVIDIA has ended the branch: what the commands 
     ("arch", True): (
         " NVIDIA no longer adapts {branch} to new kernels, but the packages in the AUR are patched for them: the "
         "commands build their newest release. Pacman does not keep the previous kernel. If the newest release does not "
-        "build yet either, install one that has long support (sudo pacman -S --needed linux-lts linux-lts-headers) and "
+        "build yet either, install a long-term kernel (sudo pacman -S --needed linux-lts linux-lts-headers) and "
         "choose it in the boot menu."
     ),
     ("arch", False): " Upgrade the whole system, never the driver alone: that brings the matching driver.",
@@ -31,14 +31,14 @@ _WORDS = {  # family and whether NVIDIA has ended the branch: what the commands 
     ("debian", True): " The distribution patches its packages for newer kernels: the commands install the newest one.",
     ("debian", False): (
         " Point releases of Debian bring newer releases of the driver: the commands install the newest one and finish "
-        "its configuration. If it is the one that fails, take nvidia-driver from backports."
+        "its configuration. If that release is the one that fails, install nvidia-driver from backports."
     ),
     ("ubuntu", True): (
         " The distribution patches its packages of {branch} for newer kernels: the commands install the newest one and "
         "finish its configuration. If it fails in the same way, keep the older kernel."
     ),
 }
-_OTHERWISE = " Take it from this distribution's own packages, whose installation builds the module again."
+_OTHERWISE = " Install the driver from this distribution's own packages, whose installation builds the module again."
 
 
 def family_of(environment: Environment, kernel: str) -> str:

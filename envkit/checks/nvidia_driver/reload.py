@@ -103,10 +103,10 @@ def _plain(environment: Environment, library: Version | None) -> Remedy:
     given = remedy(
         environment,
         f"{asks}Usually, an update brought new libraries while the old module stayed loaded: a reboot loads the new "
-        f"module. To do it without a reboot, {_place(environment)}, use the second command; a module that is in use "
-        "needs the programs stopped that `sudo fuser -v /dev/nvidia*` lists (a desktop is one of them: then reboot). "
-        f"Only if the first command prints another version than {library or 'that of the libraries'}, this does not "
-        f"help: rebuild or reinstall the driver's module and libraries at one version, then "
+        f"module. To do it without a reboot, {_place(environment)}, use the second command. If the module is in use, "
+        "first stop the programs that `sudo fuser -v /dev/nvidia*` lists (if a desktop is among them, reboot instead). "
+        f"If the first command prints a version other than {library or 'that of the libraries'}, neither way "
+        f"helps: rebuild or reinstall the driver's module and libraries at one version, then "
         f"reboot.{_HELD if unasked else ''}",
         "module-on-disk",
         "reload-module",

@@ -71,10 +71,10 @@ def of_older_drivers(environment: Environment) -> Remedy | None:
     removed, after = tuple(each[0] for each in given if each), given[0][1:]
     return Remedy(
         f"The loaded module is {module}. Libraries of older drivers ({', '.join(stale)}) are in {folder} as well, and "
-        "ldconfig, which apt runs after each installation, pointed libcuda.so.1 and libnvidia-ml.so.1 to one of them. "
-        "Remove the older files that no package owns, and make the links again: in a container, there and not on the "
-        "host, which needs no change. Do it where the files of the loaded version are not empty; the last command must "
-        "show that version.",
+        "ldconfig, which apt runs after each installation, pointed libcuda.so.1 and libnvidia-ml.so.1 to one of "
+        "them. Remove the older files that no package owns, and recreate the links (for a container, inside it, not "
+        "on the host, which needs no change). Do this where the files of the loaded version are not empty; the last "
+        "command must show that version.",
         (*removed, *after),
     )
 
@@ -85,12 +85,12 @@ def of_other_branch(environment: Environment) -> Remedy | None:
         return None
     return remedy(
         environment,
-        "The package of nvtop depends on the driver's libraries: apt can have added those of another branch than your "
+        "The package of nvtop depends on the driver's libraries: apt may have added those of another branch than your "
         "driver's (libnvidia-compute-NNN). If the first command lists packages of two branches, remove those that are "
         "not of the branch of nvidia-driver-NNN (sudo apt-get purge libnvidia-compute-NNN), install the driver's own "
         "again (sudo apt-get install --reinstall nvidia-driver-NNN), and reboot; nvtop from snap (sudo snap install "
-        "nvtop) requires no driver package. If it lists one branch, the module was not loaded again since an update: "
-        "reboot is enough. nvidia-smi must then work.",
+        "nvtop) requires no driver package. If it lists one branch, the module has not been reloaded since an update: "
+        "a reboot is enough. nvidia-smi must then work.",
         "driver-branches",
         "reboot",
     )

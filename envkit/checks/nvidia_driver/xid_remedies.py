@@ -35,7 +35,7 @@ _HOT = (
     "The card overheats: it was at its limit before it went, and what recovers when it has cooled down is not broken. "
     "Power the machine off and let it cool. A passive card (Tesla and other server cards without a fan) needs air "
     "pushed through its heat sink: mount a fan or blower with a duct on it; for a card with fans, clean it and check "
-    "that they turn. One that is hot while nothing runs on it, with a loud fan, has lost the contact to its cooler: "
+    "that they turn. If it is hot and loud even when idle, it has lost contact with its cooler: "
     "replace its thermal paste and pads. The command prints the temperature every five seconds: start your program "
     "again, and stop it above 85 C. A lower power limit (sudo nvidia-smi -pl WATTS) helps until then."
 )
@@ -53,13 +53,15 @@ _LAPTOP = (
     "Save the log now, because it is lost when the power goes off. Then shut the laptop down and unplug it for a "
     "minute (a reboot is often not enough). The card cannot be reseated, so check what is left: the maker's own power "
     "adapter, the temperature under load (clean the fans), the maker's newest BIOS, and a current driver. The last "
-    "command turns off the driver's power saving, from which cards of laptops do not always come back, from the next "
-    "boot on (to undo it, remove the file). If the card still drops out while it is cool, the laptop needs a repair."
+    "command turns off the driver's power saving, from which laptop GPUs do not always wake up, as of the next "
+    "boot (to undo this, remove the file that it writes). If the card still drops out while it is cool, the laptop "
+    "needs repair."
 )
 _RETRAINED = (
-    "The card went when its link was trained to a higher speed than its maker allows: leave that patch or setting out, "
-    "and power the machine off for a minute, which also resets the card (a reboot is not enough). Without it, the card "
-    "works at its own speed; that only slows down loading data. Neither the driver nor the power supply is at fault."
+    "The card dropped off the bus when its link was trained to a higher speed than its maker allows: remove that patch "
+    "or setting, and power the machine off for a minute, which also resets the card (a reboot is not enough). Without "
+    "it, the card works at its own speed; that only slows down loading data. Neither the driver nor the power supply "
+    "is at fault."
 )
 _COLD = (
     "The card did not come back from its lowest power state (D3cold): the driver then finds nothing at its address. "

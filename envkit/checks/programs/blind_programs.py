@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 BLIND = "framework-sees-no-gpu"
 _SMI = fixed("nvidia-smi")
 _TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.version.cuda)'")
+_TORCH_IN_POD = fixed(
+    "kubectl exec POD -- python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"
+)
 _ASK = (
     "Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda is None, "
     "the build has no CUDA. Add their output to the input and run envkit again."
@@ -28,9 +31,8 @@ _ASK = (
 _ASK_FIRST = (
     "Run the first two commands where the program runs. If nvidia-smi fails, the driver is the cause. If the second "
     "one prints None, PyTorch was installed without CUDA, and programs that ask it run on the CPU: then replace it "
-    "with "
-    "the other commands. If it prints a CUDA version, leave it as it is, add the output of both to the input, and run "
-    "envkit again."
+    "with the other commands. If it prints a CUDA version, leave it as it is, add the output of both to the input, and "
+    "run envkit again."
 )
 _OLLAMA = (
     "Ollama chooses between the GPU and the CPU when it starts, and its log says why. {again}Then load a model and "
@@ -42,8 +44,7 @@ _OLLAMA = (
 )
 _AGAIN = {
     "container": "Update the image, and create the container again with --gpus all (docker pull keeps the models, "
-    "which "
-    "are in a volume). ",
+    "which are in a volume). ",
     "windows": "Quit Ollama in the tray, install the current release from ollama.com/download over it, which replaces "
     "its CUDA libraries, too (the models stay), and start it. ",
     "linux": "Run its installer again, which replaces the CUDA libraries of the old release, too, and restarts the "
@@ -53,8 +54,8 @@ _POD = (
     "Look into the running pod (POD is its name). If nvidia-smi fails there, the pod has no GPU: its container needs "
     "resources: {limits: {nvidia.com/gpu: 1}}, and on clusters with a RuntimeClass named nvidia also "
     "runtimeClassName: nvidia in the spec; a running pod cannot be changed, so create it again from its manifest. If "
-    "it lists the GPU, the program in the image computes on the CPU: the second command prints None for a PyTorch "
-    "without CUDA (another image is needed). Add both outputs to the input and run envkit again otherwise."
+    "nvidia-smi lists the GPU, the program itself runs on the CPU: the second command prints None for a PyTorch "
+    "without CUDA (another image is needed). Otherwise, add both outputs to the input and run envkit again."
 )
 _PADDLE = (
     "The package paddlepaddle has no CUDA; the one for GPUs is paddlepaddle-gpu. If the first command prints False, "
@@ -71,8 +72,8 @@ _ONNX = (
 )
 _TOO_OLD = (
     "The GPU has compute capability {capability}, and current builds of {title} have no code for it: they run on the "
-    "CPU, whatever driver or CUDA is installed. Only old releases serve it (or a build from source); a GPU this old is "
-    "seldom faster than a current processor, so staying on the CPU is an alternative."
+    "CPU, whatever driver or CUDA is installed. Only old releases support it (or a build from source); a GPU this old "
+    "is seldom faster than a current processor, so staying on the CPU is an alternative."
 )
 
 
@@ -82,8 +83,7 @@ def ask_program(environment: Environment, matrix: Matrix) -> Remedy:
     if "ollama" in names:
         return _of_ollama(environment)
     if "kubernetes" in names:
-        torch = "python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"
-        return Remedy(_POD, (fixed("kubectl exec POD -- nvidia-smi"), fixed(f"kubectl exec POD -- {torch}")))
+        return Remedy(_POD, (fixed("kubectl exec POD -- nvidia-smi"), _TORCH_IN_POD))
     if seen(environment, BLIND, "detail-paddle"):
         given = fresh(environment, matrix, "paddlepaddle", _PADDLE)
         check = fixed("python -c 'import paddle; print(paddle.is_compiled_with_cuda())'")

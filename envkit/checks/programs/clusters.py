@@ -129,9 +129,8 @@ def _freed(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "The new mode is pending because something still holds the GPU, most often the persistence daemon or "
             f"monitoring (DCGM); no job has to run for that. Stop both, and reset the GPU.{where} The last command "
-            f"must "
-            "show the same mode as current and pending; then start the services again. If the reset is refused again, "
-            "the third command names the program. A reboot does the same.",
+            "must show the same mode as current and pending; then start the services again. If the reset is refused "
+            "again, the third command names the program. A reboot does the same.",
             (
                 fixed("sudo systemctl stop nvidia-persistenced nvidia-dcgm"),
                 fixed("sudo nvidia-smi --gpu-reset"),
@@ -169,11 +168,11 @@ def _driver_of_node(environment: Environment, matrix: Matrix) -> Remedy:
             (fixed("kubectl get nodes -o wide"), fixed("helm list -A")),
         )
     return Remedy(
-        f"NVIDIA builds no driver image for {system}, whatever the version, and no pull secret helps. Install the "
-        "driver on the nodes themselves, from their distribution or from NVIDIA's repository, and restart them; "
+        f"NVIDIA builds no driver image for {system}, whatever the version, so a pull secret does not help. Install "
+        "the driver on the nodes themselves, from their distribution or from NVIDIA's repository, and restart them; "
         "nvidia-smi must work there. Then let the operator use that driver: the first command lists the name, the "
-        "namespace, and the chart's version of its Helm release (add --version with that number to the second one, to "
-        "stay on it), the second one turns its own driver off, and the last one shows the pods start.",
+        "namespace, and the chart's version of its Helm release (add --version with that number to the second one, "
+        "to stay on it), the second one turns its own driver off, and the last one shows the pods start.",
         (
             fixed("helm list -A"),
             fixed("helm upgrade RELEASE nvidia/gpu-operator -n NAMESPACE --reuse-values --set driver.enabled=false"),
@@ -216,13 +215,12 @@ told_by_program(
         "The MIG instances on a Kubernetes node do not match the device plugin's MIG strategy",
         impact="The device plugin stops or labels the node as invalid, so that pods are given no GPU.",
         remedy="The strategy `single` needs MIG on all GPUs of the node, cut into instances of one profile; `mixed` "
-        "allows several profiles, and pods then request nvidia.com/mig-<profile>. To keep instances of several "
-        "sizes, set the operator's strategy to mixed (kubectl patch; --set mig.strategy=mixed in its Helm values "
-        "makes it last). To keep `single`, apply one profile to the whole node instead: label it "
+        "allows several profiles, and pods then request nvidia.com/mig-<profile>. To keep instances of several sizes, "
+        "set the operator's strategy to mixed (kubectl patch; --set mig.strategy=mixed in its Helm values makes it "
+        "last). To keep `single`, apply one profile to the whole node instead: label it "
         "nvidia.com/mig.config=all-<profile>, such as all-1g.10gb (drain the node first, because instances in use "
-        "cannot be changed). The "
-        "operator does not have to be reinstalled. The last command then shows the instances as resources of the "
-        "nodes.",
+        "cannot be changed). The operator does not have to be reinstalled. The last command then shows the instances "
+        "as resources of the nodes.",
         steps=(
             fixed("kubectl get nodes -L nvidia.com/mig.config,nvidia.com/mig.strategy"),
             run("kubectl", "patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p", _MIXED),

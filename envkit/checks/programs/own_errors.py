@@ -123,8 +123,8 @@ _LABELS = (
 )
 _TOLD_CLASSES = "The configuration says num_classes={classes}: the data has to have no more. "
 _TOLD_YAML = (
-    "With nc: {classes}, the first number of each line in the label files has to be less than {classes}: one larger "
-    "number is enough for this error. Delete the label caches (*.cache) after a correction. "
+    "With nc: {classes}, the first number of each line in the label files has to be less than {classes}: a single "
+    "larger number causes this error. Delete the label caches (*.cache) after a correction. "
 )
 _FROM_ONE = (
     "The labels are numbered from 1 to {last}, and the loss takes 0 to {most}: the last class is out of range, as is "
