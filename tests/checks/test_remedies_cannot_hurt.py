@@ -146,6 +146,7 @@ def test_no_companion_of_another_release_is_left_next_to_a_new_torch() -> None:
         for given in remedies_given()
         for command in given.commands
         if re.search(r"\btorch==\d", command) and not re.search(r"\btorchvision==\d|--force-reinstall", command)
+        if not command.startswith("uv add ")  # which solves the whole project anew, or changes nothing
         if not any(item.installer for python in judged(given.environment) for item in python.distributions)
         if (given.environment.system.architecture.value or "x86_64") == "x86_64"
     ]

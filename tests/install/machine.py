@@ -25,7 +25,7 @@ _NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slo
 _CACHE = "/etc/ld.so.cache"
 # Estimates of space, which are those of NVIDIA's files: of them the engine's disk need not hold even one.
 _BYTES = re.compile(r'^([A-Z]+_BYTES=|  "[a-z0-9-]+\|[^|"\n]+\|)(\d+)(?="?$)', re.M)
-_SMALLER = 10_000
+SMALLER = 10_000
 # The functions of the script in /job, without a run of it.
 FUNCTIONS = """\
 sed '/^main "\\$@"$/d' /job/install.sh >/functions.sh; . /functions.sh
@@ -94,7 +94,7 @@ class Machine:
 
     def put(self, script: str, name: str = "install.sh") -> None:
         """Lays the script into /job, with what it needs of space in the measure of the stand-ins."""
-        (self.folder / name).write_text(_BYTES.sub(lambda found: f"{found[1]}{int(found[2]) // _SMALLER}", script))
+        (self.folder / name).write_text(_BYTES.sub(lambda found: f"{found[1]}{int(found[2]) // SMALLER}", script))
 
     def install(self, *options: str, environment: dict[str, str] | None = None, name: str = "install.sh") -> Done:
         """Runs the script to its end."""

@@ -9,7 +9,7 @@ import pytest
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
 from tests.install.conftest import Job
-from tests.install.machine import FUNCTIONS, machine
+from tests.install.machine import FUNCTIONS, SMALLER, machine
 from tests.install.plans import mirrors_to, plan, scripted
 
 pytestmark = pytest.mark.docker
@@ -75,21 +75,21 @@ def test_what_somebody_put_in_the_place_of_a_deleted_toolkit_stays(
 @pytest.mark.parametrize(
     ("free", "half", "enough"),
     [
-        (15_000_000_000, "", True),  # the toolkit, and more than its work needs: the file is not fetched again
-        (13_000_000_000, "", False),  # the toolkit and its work do not fit side by side
-        (8_000_000_000, "7000000000", True),  # most of the toolkit lies there half installed and goes first
+        (15_000_000_000, 0, True),  # the toolkit, and more than its work needs: the file is not fetched again
+        (13_000_000_000, 0, False),  # the toolkit and its work do not fit side by side
+        (8_000_000_000, 7_000_000_000, True),  # most of the toolkit lies there half installed and goes first
     ],
 )
 def test_space_is_counted_for_what_is_still_to_be_done(
-    engine: Engine, target_image: str, new: Job, free: int, half: str, enough: bool, tmp_path: Path
+    engine: Engine, target_image: str, new: Job, free: int, half: int, enough: bool, tmp_path: Path
 ) -> None:
     with machine(engine, target_image, tmp_path) as target:
         target.put(new.script())
         du = ""
         if half:
             target.sh(f"mkdir -p {_folder(new)}")
-            du = f"du() {{ echo $(({half} / 1024)); }}; journal toolkit started;"
-        said = target.sh(FUNCTIONS + du + "(" + _SPACE.format(free=free) + ") 2>&1 || true")
+            du = f"du() {{ echo {half // SMALLER // 1024}; }}; journal toolkit started;"
+        said = target.sh(FUNCTIONS + du + "(" + _SPACE.format(free=free // SMALLER) + ") 2>&1 || true")
         assert ("enough\n" in said) is enough, said
         assert enough or "not enough space on /" in said
 

@@ -66,16 +66,16 @@ def _of_mxnet(environment: Environment, library: str) -> Remedy | None:
     family = named(seen(environment, _ID, "detail-mxnet"), "mxnet") or ""
     python = named_python(environment)
     finds = steps(environment, "wheel-libraries", python=python.executable or "python")
-    if family and library.startswith("libnccl"):
+    line = Version.find(f"{family[:-1]}.{family[-1]}") if len(family) > 1 else None
+    if line is None or line.major != limit("one-soname-per-major").major:
+        return None  # the package index has the libraries of no older CUDA
+    if library.startswith("libnccl"):
         return Remedy(
             "This MXNet loads NCCL when it is imported, but does not include it: install NVIDIA's NCCL wheel, and let "
             "the loader find it (the last two lines are needed in each shell; to make this permanent, add them to "
             "~/.bashrc). Then import mxnet in the same shell.",
             (pip(python, "install", NAME("nvidia-nccl-cu11")), *finds),
         )
-    line = Version.find(f"{family[:-1]}.{family[-1]}") if len(family) > 1 else None
-    if line is None or line.major != limit("one-soname-per-major").major:
-        return None
     if line < spans_of(_FIRST_IN_WHEELS)[0][0]:
         return None
     names = [REQUIREMENT(f"nvidia-{name}-cu{line.major}") for name in _MXNET]

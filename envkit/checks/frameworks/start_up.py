@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import CONDA_SPEC, NAME, REQUIREMENT, Word, fixed, run
+from envkit.checks.engine.command import CONDA_SPEC, NAME, RELEASE, REQUIREMENT, Word, fixed, run
 from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
@@ -91,7 +91,8 @@ def _without_avx(environment: Environment) -> Remedy | None:
 def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -> Remedy:
     """Where no older release is a way out: what the processor has decides between two."""
     python = first_python(environment)
-    package = (exact,) if own is not None else (NAME("tensorflow"),)
+    package = exact if own is not None else REQUIREMENT(f"tensorflow=={RELEASE}")
+    which = "" if own is not None else f"; python -m pip show tensorflow prints the release to write for {RELEASE}"
     last = limit("tensorflow-without-avx")
     of_conda = f"tensorflow={own.release(2)}" if own is not None else "tensorflow"
     old = "" if own is not None else f" after {last}, which a program of that time can use (tensorflow=={last})"
@@ -101,7 +102,8 @@ def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -
         "which does not use AVX (second command: a new environment, in which you then start the program; "
         "tensorflow-gpu in place of tensorflow for the GPU), compile TensorFlow on this machine, or use a machine "
         "whose processor has AVX. In a virtual machine, use the host CPU model. If the first command prints avx, "
-        "this TensorFlow was compiled for a newer processor: replace it with the official package (last command).",
+        "this TensorFlow was compiled for a newer processor: replace it with the official package (last "
+        f"command{which}).",
         (
             fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"),
             run("conda", "create", "-y", "-n", "tensorflow-without-avx", "-c", "defaults", CONDA_SPEC(of_conda)),
@@ -111,7 +113,7 @@ def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -
                 "--force-reinstall",
                 "--no-deps",
                 "--no-cache-dir",
-                *package,
+                package,
             ),
         ),
     )

@@ -9,7 +9,7 @@ from envkit.checks.engine.command import NAME, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_container, managed_by
 from envkit.checks.engine.messages import named, seen
-from envkit.checks.engine.remedies import remedy, steps
+from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def after_sleep(environment: Environment, matrix: Matrix) -> Remedy:
         return remedy(environment, _BY_ITSELF, "uvm-after-sleep", "uvm-users")
     if managed_by(environment, "ollama"):
         return _of_ollama(environment)
-    given = remedy(environment, _RELOAD, "uvm-users", "reload-uvm", "keep-memory")
-    return replace(given, steps=(*given.steps, *steps(environment, "initramfs")))
+    return remedy(environment, _RELOAD, "uvm-users", "reload-uvm", "keep-memory", "initramfs")
 
 
 def _of_ollama(environment: Environment) -> Remedy:
