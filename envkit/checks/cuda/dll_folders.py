@@ -9,6 +9,7 @@ from envkit.checks.engine.command import FILE, NAME, PATH, PYTHON, REQUIREMENT, 
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.installs import installs
 from envkit.model import Environment
 from envkit.tables.codes import limit
 
@@ -51,21 +52,27 @@ def dll_by_hand(environment: Environment, matrix: Matrix, major: str) -> Remedy:
     )
 
 
-def which_dll(environment: Environment, major: str) -> Remedy:
+def which_dll(environment: Environment, matrix: Matrix, major: str) -> Remedy:
     """Where no message names the DLL: the number in its name is cuDNN's major release, and decides how it comes."""
     own = f" The installed framework wants cudnn64_{major}.dll." if major else ""
-    newest = limit("cuda-of-most-programs")
+    built = {
+        item.framework.cuda.major
+        for framework in matrix.frameworks
+        for item in installs(environment, framework.name)
+        if item.framework.cuda is not None
+    }
+    cuda = built.pop() if len(built) == 1 else limit("cuda-of-most-programs")
     return Remedy(
         f"The number in the name of the DLL that the program asks for is cuDNN's major release.{own} The first "
         "commands print which one is on PATH: another number does not help, nor does renaming the file. cuDNN 8 and 9 "
-        f"come as a wheel for the program's Python (the third command; for a program built for CUDA {newest}, with "
+        f"come as a wheel for the program's Python (the third command; for a program built for CUDA {cuda}, with "
         "==8.* or ==9.* to match); for older ones, get the archive from NVIDIA "
         "(https://developer.nvidia.com/rdp/cudnn-archive), unpack it, and copy its DLLs to CUDA's own bin folder. "
         f"{ON_PATH}",
         (
             for_windows(fixed("where.exe cudnn64_*.dll")),
             for_windows(fixed("where.exe cudart64_*.dll")),
-            for_windows(run("python", "-m", "pip", "install", REQUIREMENT(f"nvidia-cudnn-cu{newest}=={major or 8}.*"))),
+            for_windows(run("python", "-m", "pip", "install", REQUIREMENT(f"nvidia-cudnn-cu{cuda}=={major or 8}.*"))),
             print_folders("python"),
         ),
     )

@@ -36,7 +36,7 @@ def by_plain_name(environment: Environment, matrix: Matrix) -> Remedy:
             "cudnn-v2",
         )
     if on_windows(environment):
-        return which_dll(environment, _major_of_builds(environment, matrix))
+        return which_dll(environment, matrix, _major_of_builds(environment, matrix))
     if here := in_conda(environment) or _misspelled(environment) or _of_runtime_image(environment):
         return here
     first = _first(environment, matrix)
