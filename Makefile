@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 REAL := docker or browser or network
 # The install scripts' sweep takes each EVERY-th of some thirty thousand combinations; EVERY=1 takes half an hour.
 EVERY ?= 40
+# How much the other sweeps take: all, or a third, which begins with another combination each day.
+SWEEP ?= all
 PARALLEL := $(BIN)/python -m pytest -n auto --dist worksteal
 UNIT := not (docker or browser or network) and not gpu and not bench
 
@@ -48,7 +50,7 @@ test-source-build: $(VENV)/test.stamp
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp
-	ENVKIT_SWEEP=all $(PARALLEL) -rP tests/solver/test_oracle.py tests/image/test_sweep.py
+	ENVKIT_SWEEP=$(SWEEP) $(PARALLEL) -rP tests/solver/test_oracle.py tests/image/test_sweep.py
 	$(BIN)/python -m tests.install.sweep $(EVERY)
 
 lint: $(VENV)/test.stamp

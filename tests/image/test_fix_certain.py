@@ -252,6 +252,7 @@ def test_the_remedy_and_the_repair_name_the_same_image() -> None:
     assert compared > 40
 
 
+@pytest.mark.thorough
 def test_each_fault_that_is_left_has_its_reason_in_one_line() -> None:
     said = 0
     for file in list(FILES.values())[::7]:

@@ -16,6 +16,7 @@ from envkit.tables import Matrix
 from tests.fakes.machines import load_machine, machine_names
 from tests.ingest.texts import cases
 from tests.reports.score import batches
+from tests.sweeps import turn
 
 REPORTS = Path(__file__).parents[1] / "reports"
 _EACH = 40  # of the quick test
@@ -48,5 +49,5 @@ def test_every_recorded_machine_and_text_has_the_same_findings_with_masks() -> N
 @pytest.mark.thorough
 @pytest.mark.parametrize("batch", batches())
 def test_every_report_has_the_same_findings_with_masks(batch: str) -> None:
-    reports = sorted((REPORTS / batch).glob("*.txt"))
+    reports = sorted((REPORTS / batch).glob("*.txt"))[turn(2) :: 2]
     assert _different([], [report.read_text(encoding="utf-8", errors="replace") for report in reports]) == []

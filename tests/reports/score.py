@@ -43,10 +43,10 @@ def batches() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in FOLDER.glob("*/*.csv")))
 
 
-def answers(batch: str) -> Iterator[Answer]:
-    """The program's answer to every report or question of a batch."""
+def answers(batch: str, first: int = 0, each: int = 1) -> Iterator[Answer]:
+    """The program's answer to every report or question of a batch, or to each so many-th from the first one on."""
     with _known_without(batch):
-        yield from map(_answer, _labels(batch))
+        yield from map(_answer, _labels(batch)[first::each])
 
 
 @contextmanager

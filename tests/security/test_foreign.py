@@ -89,6 +89,7 @@ def test_a_command_gives_up_what_takes_too_long(
     assert "takes over 0.05 s" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_host_that_takes_too_long_does_not_take_the_fleet_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

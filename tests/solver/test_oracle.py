@@ -23,9 +23,7 @@ from envkit.solver.solve import resolve
 from envkit.tables import Matrix
 from envkit.tables.rows import OperatingSystem
 from tests.solver.oracle import Oracle, Question
-from tests.sweeps import FULL
-
-STEP = 1 if FULL else 499  # prime to the sizes of the tables, so that a part touches every row of each
+from tests.sweeps import FULL, LARGE, START, STEP
 
 
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
@@ -91,7 +89,7 @@ def existence_questions(matrix: Matrix) -> list[tuple[Question, int]]:
     return [
         (Question(framework.name, (gpu,), driver, group[number % len(group)].os_id), len(group))
         for number, (gpu, driver, framework, group) in enumerate(space)
-        if number % STEP == 0
+        if number % STEP == START
     ]
 
 
@@ -102,7 +100,7 @@ def plan_questions(matrix: Matrix) -> list[Question]:
     return [
         Question(framework.name, (gpu,), driver, systems[number % len(systems)].os_id)
         for number, (gpu, driver, framework) in enumerate(space)
-        if number % STEP == 0
+        if number % STEP == START
     ]
 
 
@@ -146,7 +144,7 @@ def check_alternatives(question: Question, plan: Plan | NoPlan, oracle: Oracle, 
 
 def in_shares(check: Callable[[int, int], Counter[str]]) -> Counter[str]:
     """The whole check: in this process for a part of the product, on every processor for all of it."""
-    if not FULL:
+    if not LARGE:
         return check(0, 1)
     shares = os.cpu_count() or 1
     total: Counter[str] = Counter()
