@@ -193,6 +193,7 @@ def test_collect_env_without_nvcc_says_that_there_is_none() -> None:
 @pytest.mark.thorough
 def test_texts_may_be_mixed() -> None:
     every = [case for case in cases() if len(case.signatures) == 1 and not case.healthy]
+    every = [case for case in every if "/detail-" not in case.signatures[0]]  # which is no message by itself
     for first, second in zip(every, every[1:], strict=False):
         mixed = f"{first.text}\n\nAnd on the other machine:\n\n{second.text}"
         environment = parse_text(mixed)

@@ -183,7 +183,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
             r"|\bVoid \d|\bVoid Linux\b|\bArch (?:install|with)\b|\bon Arch\b",
             re.MULTILINE,
         ),
-        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void ", "Arch "),
+        ("xbps-", "pacman -", "emerge ", "eopkg ", "urpmi ", "apk add", "slackpkg ", "yay -S", "Void ", "Arch"),
     ),
     "pacman": (
         regex(
