@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import CONDA_SPEC, NAME, RELEASE, REQUIREMENT, Word, fixed, run
+from envkit.checks.engine.command import CONDA_SPEC, NAME, RELEASE, REQUIREMENT, fixed, run
 from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
@@ -71,8 +71,7 @@ def _without_avx(environment: Environment) -> Remedy | None:
     own = release(item.framework.version) if item is not None else None
     if item is None or own is None or own.major > last.major:
         of_tensorflow = bool(seen(environment, "cpu-lacks-instructions", "detail-tensorflow"))
-        told = item.framework.version if item is not None else ""
-        return _of_tensorflow(environment, REQUIREMENT(f"tensorflow=={told}"), own) if of_tensorflow else None
+        return _of_tensorflow(environment, own) if of_tensorflow else None
     if own <= last:
         return None
     name = "tensorflow-gpu" if distribution(item.python, "tensorflow-gpu") is not None else "tensorflow"
@@ -88,10 +87,9 @@ def _without_avx(environment: Environment) -> Remedy | None:
     )
 
 
-def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -> Remedy:
+def _of_tensorflow(environment: Environment, own: Version | None) -> Remedy:
     """Where no older release is a way out: what the processor has decides between two."""
     python = first_python(environment)
-    package = exact if own is not None else REQUIREMENT(f"tensorflow=={RELEASE}")
     which = "" if own is not None else f"; python -m pip show tensorflow prints the release to write for {RELEASE}"
     last = limit("tensorflow-without-avx")
     of_conda = f"tensorflow={own.release(2)}" if own is not None else "tensorflow"
@@ -113,7 +111,7 @@ def _of_tensorflow(environment: Environment, exact: Word, own: Version | None) -
                 "--force-reinstall",
                 "--no-deps",
                 "--no-cache-dir",
-                package,
+                REQUIREMENT(f"tensorflow=={own or RELEASE}"),
             ),
         ),
     )
