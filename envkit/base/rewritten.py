@@ -19,8 +19,8 @@ def rewritten(data: bytes, old: str, new: str) -> bytes:
     Its byte order mark, the way its lines end, and whether the last one ends stay, and in UTF-8 also bytes that are
     none of it, which `old` holds as replacement characters.
     """
-    ending = "\r" if old.partition("\n")[0].endswith("\r") else ""
-    before, after = _lines(old), _lines(new)
+    ending = return_of(old)
+    before, after = lines_of(old), lines_of(new)
     if old.endswith("\n") is not new.endswith("\n"):
         after = [*after, ""] if old.endswith("\n") else after[:-1]
     for mark, encoding in _WIDE:
@@ -36,5 +36,11 @@ def rewritten(data: bytes, old: str, new: str) -> bytes:
     return mark + b"\n".join(made)
 
 
-def _lines(text: str) -> list[str]:
+def return_of(text: str) -> str:
+    """The carriage return that ends each line of a text from Windows, as its first one tells; "" elsewhere."""
+    return "\r" if text.partition("\n")[0].endswith("\r") else ""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends, whichever those are; the last is empty where the text ends with one."""
     return [line.removesuffix("\r") for line in text.split("\n")]

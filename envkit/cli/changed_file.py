@@ -89,12 +89,10 @@ def _difference(old: str, new: str, name: str) -> Iterator[str]:
     """A diff that `patch` takes: with the line ends of the file."""
     from difflib import unified_diff
 
+    from envkit.base.rewritten import lines_of, return_of
     from envkit.privacy.secrets import without_secrets
 
-    ending = "\r" if old.partition("\n")[0].endswith("\r") else ""
-    for number, line in enumerate(unified_diff(_lines(old), _lines(new), name, name, lineterm="")):
+    ending = return_of(old)
+    before, after = (lines_of(text.removesuffix("\n")) for text in (old, new))
+    for number, line in enumerate(unified_diff(before, after, name, name, lineterm="")):
         yield f"{shown(without_secrets(line))}{ending if number > 1 and not line.startswith('@@') else ''}"
-
-
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

@@ -46,7 +46,7 @@ def cuda_of_the_system(
     held = found.conda_cuda
     if build.cuda is None or (held is not None and held.version.starts_with(build.cuda)):
         return  # the Python of conda finds conda's libraries
-    title = f"{build.named}"
+    title = build.named
     if found.cuda is None:
         yield _without_cuda(build, wanted, found, request, subject, anew, matrix)
         return
@@ -132,7 +132,7 @@ def _gpu_meant(request: Request, found: Contents) -> bool:
 
 
 def _cudnn_of(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
-    title = f"{build.named}"
+    title = build.named
     if build.cudnn is None or build.framework in CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."
